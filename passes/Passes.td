@@ -270,7 +270,7 @@ def PadExtents : Pass<"pad-extents", "::mlir::ModuleOp">, Takes<"tile"> {
     %y = arith.select %real, %x, dense<-0.0> : tensor<64xi1>, tensor<64xf32>
     %s = tile.reduce(%y) axis 0 {...addf...}
     ```
-    What the padding holds is nobody's business but for accesses, prints and assertions (masked), reductions and scans (the
+    Nothing sees what the padding holds: there are rules for accesses, prints and assertions (masked), reductions and scans (the
     neutral element, or a truth value beside each element), products (0 along K), reshapes and gathers. Nothing is
     done to tiles of powers of two. Remark TW0331 for each shape that is padded.
   }];

@@ -1,4 +1,4 @@
-// What a processor's core offers to the passes, as rows: vectors, products and how fast they are.
+// Describes a processor's core to the passes, as rows: vectors, products and how fast they are.
 #include "backend/cpu/CpuMachine.h"
 #include "backend/cpu/MatrixUnit.h"
 #include "ir/tile/Fragment.h"

@@ -1,4 +1,4 @@
-// What a processor's core offers to the passes, as rows: vectors, products and how fast they are.
+// Describes a processor's core to the passes, as rows: vectors, products and how fast they are.
 #ifndef BACKEND_CPU_CPUMACHINE_H
 #define BACKEND_CPU_CPUMACHINE_H
 #include "llvm/ADT/StringRef.h"
@@ -12,7 +12,7 @@ struct CpuMachine {
   std::string attribute; // `#tile.simd<...>`
 };
 
-/// Which processor is described.
+/// Names the processor that is described.
 struct CpuModel {
   llvm::StringSet<> features; // by LLVM's names
   std::string name;           // by LLVM's; decides about the rates

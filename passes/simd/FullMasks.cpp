@@ -250,7 +250,7 @@ MaskEnds tw::simd::emitMaskEnds(SimdFunction &f, Value mask, ArrayRef<int64_t> s
   return ends;
 }
 
-// Of a shorter row, two loops would mostly begin and end.
+// Two loops over a shorter row would mostly begin and end.
 static constexpr int64_t kShortRowSteps = 4;
 
 static RowEnd emitRowEnd(SimdFunction &f, ArrayRef<MonotoneTest> tests) {

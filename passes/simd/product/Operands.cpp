@@ -1,5 +1,5 @@
-// What the operands of a product have in common: their values, where memory holds them, and how
-// much of them is needed.
+// Emits what both operands of a product need: their values, where memory holds them, and how much
+// of them is needed.
 #include "passes/simd/product/Operands.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
