@@ -237,7 +237,7 @@ def test_no_pass_runs_after_the_stage_that_is_asked_for(
 ) -> None:
     kernel = [f"{__file__}:turn", "--signature", "*fp32,*fp32,512", "--target", "nvidia:sm_80"]
     assert run_compile(*kernel, "--emit", "laid-out") == 0
-    assert "#simt.layout" in capsys.readouterr().out
+    assert "#tile.layout" in capsys.readouterr().out
     assert run_compile(*kernel, "--emit", "ptx") == 1
     assert "TW0312" in capsys.readouterr().err
 
