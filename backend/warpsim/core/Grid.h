@@ -1,7 +1,7 @@
 // Runs the CTAs of a launch on host threads.
 #ifndef BACKEND_WARPSIM_CORE_GRID_H
 #define BACKEND_WARPSIM_CORE_GRID_H
-#include "backend/warpsim/core/Machine.h"
+#include "backend/warpsim/core/state/Machine.h"
 
 namespace tw::warpsim {
 

@@ -1,5 +1,7 @@
 // Operations in which the lanes of a warp exchange values: shuffles, votes, matches, reductions.
 #include "backend/warpsim/core/Operations.h"
+#include "backend/warpsim/core/order/Barriers.h"
+#include "backend/warpsim/core/state/Origins.h"
 
 using namespace tw::warpsim;
 

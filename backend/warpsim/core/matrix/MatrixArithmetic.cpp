@@ -1,7 +1,7 @@
 // The arithmetic of mma: vectors of eight columns, and a model of a tensor core's adder.
 #include "backend/warpsim/core/matrix/MatrixArithmetic.h"
-#include "backend/warpsim/core/VectorClones.h"
 #include "backend/warpsim/exec/LaneLoop.h"
+#include "backend/warpsim/exec/VectorClones.h"
 #include <algorithm>
 
 using namespace tw::warpsim;

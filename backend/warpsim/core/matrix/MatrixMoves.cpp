@@ -1,6 +1,6 @@
 // ldmatrix, stmatrix and movmatrix: 8x8 matrices of 16-bit elements between memory and fragments.
+#include "backend/warpsim/core/access/Addresses.h"
 #include "backend/warpsim/core/matrix/MatrixOperations.h"
-#include "backend/warpsim/core/memory/Addresses.h"
 #include "backend/warpsim/exec/LaneOperands.h"
 #include <cstring>
 

@@ -1,8 +1,8 @@
 // mma.sync: gathers the fragments of a warp into matrices, multiplies, and gives the result back.
-#include "backend/warpsim/core/VectorClones.h"
 #include "backend/warpsim/core/matrix/MatrixArithmetic.h"
 #include "backend/warpsim/core/matrix/MatrixOperations.h"
 #include "backend/warpsim/exec/LaneOperands.h"
+#include "backend/warpsim/exec/VectorClones.h"
 #include <algorithm>
 #include <cstring>
 

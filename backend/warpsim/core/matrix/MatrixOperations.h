@@ -1,7 +1,7 @@
 // The instructions that work on small matrices across the lanes of a warp.
 #ifndef BACKEND_WARPSIM_CORE_MATRIXOPERATIONS_H
 #define BACKEND_WARPSIM_CORE_MATRIXOPERATIONS_H
-#include "backend/warpsim/core/Operations.h"
+#include "backend/warpsim/core/state/Machine.h"
 
 namespace tw::warpsim {
 

@@ -1,6 +1,6 @@
 // Race checks, by rows of lanes where accesses are contiguous and by lane elsewhere.
 #include "backend/warpsim/core/memory/Shadow.h"
-#include "backend/warpsim/core/VectorClones.h"
+#include "backend/warpsim/exec/VectorClones.h"
 #include <algorithm>
 #include <cstring>
 

@@ -1,6 +1,6 @@
 // The named barriers of a CTA and the barrier of a warp's lanes.
-#include "backend/warpsim/core/Operations.h"
-#include "backend/warpsim/core/memory/Origins.h"
+#include "backend/warpsim/core/order/Barriers.h"
+#include "backend/warpsim/core/state/Origins.h"
 #include "backend/warpsim/core/wave/Wave.h"
 
 using namespace tw::warpsim;
@@ -18,16 +18,6 @@ static void reportMisuse(Cta &cta, Warp &warp, int32_t pc, LaneMask active,
                          const std::string &message) {
   cta.report(Kind::BarrierMisuse, warp, unsigned(__builtin_ctz(active)), pc,
              [&](Finding &finding) { finding.message = message; });
-}
-
-void tw::warpsim::reportUnset(Cta &cta, Warp &warp, const Operand &operand, int32_t pc,
-                              LaneMask active, const char *what) {
-  if (LaneMask unset = active & ~wholeLanes(operand, warp.registers()))
-    cta.report(Kind::UninitRegister, warp, unsigned(__builtin_ctz(unset)), pc,
-               [&](Finding &finding) {
-                 finding.message = std::string(what) + " has no value";
-                 describeOrigin(cta, warp, operand, unsigned(__builtin_ctz(unset)), pc, finding);
-               });
 }
 
 /// The second half of a barrier in two parts needs the first.

@@ -1,7 +1,7 @@
 // Runs the warps of several CTAs in turns, where others see in which order they run.
 #ifndef BACKEND_WARPSIM_CORE_INTERLEAVER_H
 #define BACKEND_WARPSIM_CORE_INTERLEAVER_H
-#include "backend/warpsim/core/Machine.h"
+#include "backend/warpsim/core/state/Machine.h"
 #include <list>
 #include <optional>
 #include <set>

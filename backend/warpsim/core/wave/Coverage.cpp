@@ -3,18 +3,11 @@
 // with no access in between, and a warp takes it over by a fence that acquires after it. Fences may
 // be of shared or of global memory only. Where all warps keep to that, the barrier begins an epoch,
 // as PTX's do; else vectors of clocks hold what each warp has released.
-#include "backend/warpsim/core/wave/Coverage.h"
-#include "backend/warpsim/core/Operations.h"
+#include "backend/warpsim/core/state/Ordering.h"
 #include "backend/warpsim/core/wave/Wave.h"
 #include <algorithm>
 
 using namespace tw::warpsim;
-
-void Coverage::reset(unsigned numWarps) {
-  for (std::vector<WarpCoverage> &warps : ofMemory)
-    warps.assign(numWarps, {});
-  numSignals.assign(numWarps, 0);
-}
 
 static bool acquires(Order order) {
   return order == Order::Acquire || order == Order::AcqRel || order == Order::SeqCst;

@@ -1,7 +1,7 @@
 // What the lanes of a wave give each other: data-parallel primitives, permutations, votes (AMD,
 // "CDNA3 Instruction Set Architecture", chapters 12 and 13; "RDNA3", chapter 13; LLVM,
 // AMDGPUUsage).
-#include "backend/warpsim/core/Operations.h"
+#include "backend/warpsim/core/state/Origins.h"
 #include "backend/warpsim/core/wave/Wave.h"
 #include "backend/warpsim/exec/LaneOperands.h"
 

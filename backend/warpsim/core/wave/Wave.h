@@ -1,7 +1,7 @@
 // Waves of 32 or 64 lanes: one warp, or two that meet at what the lanes of both do together.
 #ifndef BACKEND_WARPSIM_CORE_WAVE_H
 #define BACKEND_WARPSIM_CORE_WAVE_H
-#include "backend/warpsim/core/Machine.h"
+#include "backend/warpsim/core/state/Machine.h"
 
 namespace tw::warpsim {
 

@@ -1,8 +1,8 @@
 // Matrix instructions of waves: one routine for all of them, by the tables of their layouts.
-#include "backend/warpsim/core/VectorClones.h"
 #include "backend/warpsim/core/wave/MatrixTable.h"
 #include "backend/warpsim/core/wave/Wave.h"
 #include "backend/warpsim/exec/Float.h"
+#include "backend/warpsim/exec/VectorClones.h"
 #include <cstring>
 
 using namespace tw::warpsim;

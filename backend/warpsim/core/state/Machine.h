@@ -1,13 +1,13 @@
 // A running launch: its CTAs, and what they share.
 #ifndef BACKEND_WARPSIM_CORE_MACHINE_H
 #define BACKEND_WARPSIM_CORE_MACHINE_H
-#include "backend/warpsim/core/Findings.h"
-#include "backend/warpsim/core/InterruptPoll.h"
-#include "backend/warpsim/core/Warp.h"
 #include "backend/warpsim/core/memory/Memory.h"
-#include "backend/warpsim/core/order/AsyncCopies.h"
-#include "backend/warpsim/core/order/Interaction.h"
-#include "backend/warpsim/core/wave/Coverage.h"
+#include "backend/warpsim/core/state/AsyncCopies.h"
+#include "backend/warpsim/core/state/Coverage.h"
+#include "backend/warpsim/core/state/Findings.h"
+#include "backend/warpsim/core/state/Interaction.h"
+#include "backend/warpsim/core/state/InterruptPoll.h"
+#include "backend/warpsim/core/state/Warp.h"
 #include <random>
 
 namespace tw::warpsim {

@@ -1,6 +1,6 @@
 // Follows a register without a value back to where it should have got one. Values are not traced
 // while the kernel runs; the registers still tell which sources have none.
-#include "backend/warpsim/core/memory/Origins.h"
+#include "backend/warpsim/core/state/Origins.h"
 #include "backend/warpsim/ptx/Parse.h"
 #include <algorithm>
 #include <set>
@@ -105,4 +105,14 @@ void tw::warpsim::describeOrigin(const Cta &cta, const Warp &warp, const Operand
   finding.message += ": " + search.reason;
   if (finding.otherInstruction < 0 && search.place != pc)
     finding.otherInstruction = search.place;
+}
+
+void tw::warpsim::reportUnset(Cta &cta, Warp &warp, const Operand &operand, int32_t pc,
+                              LaneMask active, const char *what) {
+  if (LaneMask unset = active & ~wholeLanes(operand, warp.registers()))
+    cta.report(Kind::UninitRegister, warp, unsigned(__builtin_ctz(unset)), pc,
+               [&](Finding &finding) {
+                 finding.message = std::string(what) + " has no value";
+                 describeOrigin(cta, warp, operand, unsigned(__builtin_ctz(unset)), pc, finding);
+               });
 }

@@ -1,5 +1,5 @@
 // The stack that a warp's lanes part and meet on: they meet at the immediate post-dominator.
-#include "backend/warpsim/core/Warp.h"
+#include "backend/warpsim/core/state/Warp.h"
 #include <algorithm>
 
 using namespace tw::warpsim;

@@ -1,5 +1,6 @@
 // Stores: checks, then the transfer from registers to memory.
-#include "backend/warpsim/core/memory/Addresses.h"
+#include "backend/warpsim/core/access/Addresses.h"
+#include "backend/warpsim/core/state/Ordering.h"
 #include <algorithm>
 #include <cstring>
 

@@ -1,5 +1,7 @@
 // Atomic operations.
-#include "backend/warpsim/core/memory/Addresses.h"
+#include "backend/warpsim/core/access/Addresses.h"
+#include "backend/warpsim/core/state/Ordering.h"
+#include "backend/warpsim/core/state/Origins.h"
 #include "backend/warpsim/exec/Float.h"
 #include <bit>
 

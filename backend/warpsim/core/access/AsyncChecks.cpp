@@ -1,6 +1,5 @@
 // What goes wrong with asynchronous copies: touched in flight, or never waited for.
-#include "backend/warpsim/core/memory/Addresses.h"
-#include "backend/warpsim/core/order/AsyncCopies.h"
+#include "backend/warpsim/core/access/Addresses.h"
 #include <algorithm>
 
 using namespace tw::warpsim;

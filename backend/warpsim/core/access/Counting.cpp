@@ -1,5 +1,5 @@
 // Sectors, bank conflicts and other counts of memory requests.
-#include "backend/warpsim/core/memory/Addresses.h"
+#include "backend/warpsim/core/access/Addresses.h"
 #include "backend/warpsim/core/wave/SharedPhases.h"
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 // cp.async: issue, completion as the launch's policy says, groups and waits.
-#include "backend/warpsim/core/order/AsyncCopies.h"
-#include "backend/warpsim/core/memory/Addresses.h"
+#include "backend/warpsim/core/access/Addresses.h"
+#include "backend/warpsim/core/state/Origins.h"
 #include "backend/warpsim/core/wave/Wave.h"
 #include <algorithm>
 #include <cstring>
@@ -12,16 +12,6 @@ using Completion = LaunchOptions::Completion;
 constexpr uint8_t kPoison = 0xff;
 // Under random completion one of so many instructions moves something.
 constexpr uint64_t kInstructionsPerMove = 4;
-
-void AsyncCopies::reset(unsigned numWarps, uint32_t sharedBytes, uint64_t seed) {
-  ofWarp.resize(numWarps);
-  for (std::vector<AsyncCopy> &copies : ofWarp)
-    copies.clear();
-  numCommitted.assign(numWarps, {});
-  inFlight.assign(sharedBytes / 256 + 1, 0);
-  numInFlight = numUnmoved = 0;
-  random.seed(seed);
-}
 
 /// A copy's bytes are aligned to their number, so their bits are in one word.
 static uint64_t bitsOf(const AsyncCopy &copy, unsigned lane) {

@@ -1,5 +1,5 @@
 // Keeps the findings of a launch apart by kind and instructions.
-#include "backend/warpsim/core/Findings.h"
+#include "backend/warpsim/core/state/Findings.h"
 
 using namespace tw::warpsim;
 

@@ -1,17 +1,13 @@
-// What releases leave at an address, and what acquires of it learn (PTX ISA, memory consistency
+// What releases leave at an address, for acquires of it to learn (PTX ISA, memory consistency
 // model).
-#ifndef BACKEND_WARPSIM_CORE_ORDERING_H
-#define BACKEND_WARPSIM_CORE_ORDERING_H
+#ifndef BACKEND_WARPSIM_CORE_SYNCOBJECTS_H
+#define BACKEND_WARPSIM_CORE_SYNCOBJECTS_H
 #include "backend/warpsim/core/clocks/Clocks.h"
 #include <atomic>
 #include <map>
 #include <mutex>
 
 namespace tw::warpsim {
-
-/// How far an order reaches. A cluster is one CTA here.
-enum class Reach : uint8_t { None, Cta, Gpu };
-Reach reachOf(Scope scope);
 
 /// The knowledge that the patterns released at an address that its last value ends. Atomic
 /// operations continue them; a store ends them, except those of its own thread (release patterns on

@@ -1,5 +1,6 @@
 // Loads: checks, then the transfer from memory to registers.
-#include "backend/warpsim/core/memory/Addresses.h"
+#include "backend/warpsim/core/access/Addresses.h"
+#include "backend/warpsim/core/state/Ordering.h"
 #include <algorithm>
 #include <cstring>
 

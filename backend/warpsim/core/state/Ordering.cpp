@@ -1,5 +1,5 @@
 // Releases, acquires and fences: whose accesses are known to whom.
-#include "backend/warpsim/core/memory/Addresses.h"
+#include "backend/warpsim/core/state/Ordering.h"
 
 using namespace tw::warpsim;
 
@@ -86,18 +86,6 @@ void tw::warpsim::orderBefore(Cta &cta, Warp &warp, const Instruction &instructi
   });
   if (isRelease)
     cta.clocksOf(place.isShared).advance(warp.index); // what follows is not released
-}
-
-void tw::warpsim::beginReads(const MemoryStep &step, const Request &request) {
-  bool isShared = request.space == Space::Shared;
-  if (!isShared && step.cta.launch.sync.interaction != Interaction::Ctas)
-    return; // nobody can have released anything there
-  Clocks::Read read = {step.warp.index, step.pc, request.lanes, {}};
-  for (LaneMask rest = request.lanes; rest; rest &= rest - 1) {
-    unsigned lane = unsigned(__builtin_ctz(rest));
-    read.addresses[lane] = request.at[lane];
-  }
-  step.cta.clocksOf(isShared).beginRead(read);
 }
 
 static bool reachesAll(const Instruction &instruction, const SyncPlace &place) {

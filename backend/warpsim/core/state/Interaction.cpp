@@ -1,5 +1,5 @@
 // Which instructions are seen by other threads, and by whom.
-#include "backend/warpsim/core/order/Interaction.h"
+#include "backend/warpsim/core/state/Interaction.h"
 #include <algorithm>
 #include <map>
 

@@ -1,8 +1,8 @@
 // Checks of addresses: set registers, alignment, bounds, and where the bytes are.
-#include "backend/warpsim/core/memory/Addresses.h"
-#include "backend/warpsim/core/VectorClones.h"
-#include "backend/warpsim/core/memory/Origins.h"
+#include "backend/warpsim/core/access/Addresses.h"
+#include "backend/warpsim/core/state/Origins.h"
 #include "backend/warpsim/core/wave/Wave.h"
+#include "backend/warpsim/exec/VectorClones.h"
 #include <cstdio>
 
 using namespace tw::warpsim;

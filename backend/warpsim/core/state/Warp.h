@@ -1,8 +1,8 @@
 // A warp: its lanes' stack, registers and state, and how its lanes part and meet.
 #ifndef BACKEND_WARPSIM_CORE_WARP_H
 #define BACKEND_WARPSIM_CORE_WARP_H
+#include "backend/warpsim/core/clocks/SyncObjects.h"
 #include "backend/warpsim/core/memory/Memory.h"
-#include "backend/warpsim/core/order/Ordering.h"
 
 namespace tw::warpsim {
 

@@ -1,5 +1,6 @@
 // Race and initialization checks of memory requests, and how races are told.
-#include "backend/warpsim/core/memory/Addresses.h"
+#include "backend/warpsim/core/access/Addresses.h"
+#include "backend/warpsim/core/state/Ordering.h"
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -203,4 +204,16 @@ void tw::warpsim::checkReadOnlyCache(const MemoryStep &step, Request &request) {
       if (int32_t writer = part.bytes ? noteCachedPart(step, request, lane, part) : -1; writer >= 0)
         reportCached(step, request, lane, writer);
   }
+}
+
+void tw::warpsim::beginReads(const MemoryStep &step, const Request &request) {
+  bool isShared = request.space == Space::Shared;
+  if (!isShared && step.cta.launch.sync.interaction != Interaction::Ctas)
+    return; // nobody can have released anything there
+  Clocks::Read read = {step.warp.index, step.pc, request.lanes, {}};
+  for (LaneMask rest = request.lanes; rest; rest &= rest - 1) {
+    unsigned lane = unsigned(__builtin_ctz(rest));
+    read.addresses[lane] = request.at[lane];
+  }
+  step.cta.clocksOf(isShared).beginRead(read);
 }

@@ -1,7 +1,7 @@
 // From the address operands of a memory instruction to places that exist, lane by lane.
 #ifndef BACKEND_WARPSIM_CORE_ADDRESSES_H
 #define BACKEND_WARPSIM_CORE_ADDRESSES_H
-#include "backend/warpsim/core/Operations.h"
+#include "backend/warpsim/core/access/Accesses.h"
 #include <optional>
 
 namespace tw::warpsim {
@@ -82,12 +82,15 @@ void checkLane(const MemoryStep &step, const Request &request, Strength strength
 void checkReadOnlyCache(const MemoryStep &step, Request &request);
 Strength strengthOf(const Instruction &instruction);
 
-/// Before reads that may teach what others have done (Ordering.cpp): takes back what the same
+/// Before reads that may teach what others have done (Races.cpp): takes back what the same
 /// reads, repeated, have taught before.
 void beginReads(const MemoryStep &step, const Request &request);
 
 /// Tells what fences cover of an access, and whether one is missing before it.
 void noteCoverage(const MemoryStep &step, Request &request);
+
+/// Reports accesses of bytes that a copy in flight reads or writes (AsyncChecks.cpp).
+void checkInFlight(const MemoryStep &step, const Request &request);
 
 // Counting (Counting.cpp).
 void countRequest(const MemoryStep &step, const Request &request);

@@ -6,11 +6,6 @@
 
 namespace tw::warpsim {
 
-class Cta;
-struct Warp;
-struct MemoryStep;
-struct Request;
-
 /// One cp.async of a warp, until all its lanes have waited for it.
 struct AsyncCopy {
   int32_t pc = -1;
@@ -37,22 +32,6 @@ struct AsyncCopies {
   std::mt19937_64 random;
   void reset(unsigned numWarps, uint32_t sharedBytes, uint64_t seed);
 };
-
-// AsyncCopies.cpp
-void executeAsyncCopy(Cta &cta, Warp &warp, const Instruction &instruction, int32_t pc,
-                      LaneMask active);
-void executeAsyncCommit(Cta &cta, Warp &warp, LaneMask active);
-/// Completes all groups of the lanes but the latest `numLeft`; with `isAll` everything.
-void executeAsyncWait(Cta &cta, Warp &warp, const Instruction &instruction, LaneMask active,
-                      bool isAll);
-/// Between two instructions, under random completion: some copies move.
-void moveSomeCopies(Cta &cta);
-
-// AsyncChecks.cpp
-/// Reports accesses of bytes that a copy in flight reads or writes.
-void checkInFlight(const MemoryStep &step, const Request &request);
-/// Reports copies that nobody has waited for when the CTA ends.
-void reportAsyncLeaks(Cta &cta);
 
 } // namespace tw::warpsim
 #endif
