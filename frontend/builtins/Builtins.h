@@ -2,7 +2,7 @@
 #ifndef FRONTEND_BUILTINS_H
 #define FRONTEND_BUILTINS_H
 #include "frontend/builtins/BuiltinSignature.h"
-#include "frontend/expressions/ArgumentBinding.h"
+#include "frontend/operators/ArgumentBinding.h"
 
 namespace tw {
 
@@ -100,9 +100,6 @@ mlir::FailureOr<PyValue> storeBlock(BuiltinCall &call, const Descriptor &pointer
 
 /// The builtin that a tile's method is under another name, or `name` itself.
 std::string builtinOfMethod(llvm::StringRef name);
-/// `x.type.get_block_shapes()`, `x.dtype.get_int_max_value()`, ... of a type that has the method.
-mlir::FailureOr<PyValue> callTypeMethod(Emitter &emitter, const PyValue &type, llvm::StringRef name,
-                                        const Arguments &arguments, const Node &site);
 /// Returns true if a value has an attribute; reports nothing if it has none.
 bool hasAttribute(const PyValue &base, llvm::StringRef name, Emitter &emitter);
 /// isinstance(value, type) for a class of Python or of the language.

@@ -1,7 +1,7 @@
 // Builtins that apply a function of the kernel to elements: reductions, scans, map_elementwise.
 #include "frontend/builtins/Builtins.h"
 #include "frontend/emit/RuntimeValues.h"
-#include "frontend/expressions/Calls.h"
+#include "frontend/emit/Walk.h"
 #include "frontend/values/ValueText.h"
 #include "runtime/codes/Codes.h"
 #include "llvm/Support/SaveAndRestore.h"

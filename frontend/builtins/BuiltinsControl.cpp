@@ -3,7 +3,7 @@
 #include "frontend/builtins/Printing.h"
 #include "frontend/emit/PythonEvaluation.h"
 #include "frontend/emit/RuntimeValues.h"
-#include "frontend/expressions/Aggregates.h"
+#include "frontend/operators/Aggregates.h"
 #include "frontend/values/Parts.h"
 #include "frontend/values/ValueText.h"
 #include "runtime/codes/Codes.h"

@@ -1,7 +1,7 @@
 // Builtins that make block pointers and tensor descriptors, move them, and access blocks.
 #include "frontend/builtins/Builtins.h"
 #include "frontend/emit/Descriptors.h"
-#include "frontend/expressions/Operators.h"
+#include "frontend/operators/Operators.h"
 #include "frontend/tiles/BoxBuilder.h"
 #include "frontend/tiles/Operands.h"
 #include "frontend/values/DescriptorContents.h"

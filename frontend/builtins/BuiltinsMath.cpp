@@ -1,7 +1,7 @@
 // Builtins that compute per element, choose, convert or multiply matrices.
 #include "frontend/builtins/MethodBuiltin.h"
 #include "frontend/emit/RuntimeValues.h"
-#include "frontend/expressions/Operators.h"
+#include "frontend/operators/Operators.h"
 #include "frontend/values/StaticOperators.h"
 #include "runtime/codes/Codes.h"
 #include "llvm/Support/SaveAndRestore.h"

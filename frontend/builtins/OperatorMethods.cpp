@@ -1,6 +1,6 @@
 // Operators by the names of their methods in Python: `x.__add__(y)`.
 #include "frontend/builtins/OperatorMethods.h"
-#include "frontend/expressions/Operators.h"
+#include "frontend/operators/Operators.h"
 #include "runtime/codes/Codes.h"
 
 using namespace tw;

@@ -55,6 +55,10 @@ std::optional<bool> tw::isInstance(const PyValue &value, const PyValue &type) {
   return std::nullopt;
 }
 
+std::string tw::builtinOfMethod(llvm::StringRef name) {
+  return name == "to" ? "cast" : name == "sqrt_rn" ? "sqrt" : name.str();
+}
+
 bool tw::hasAttribute(const PyValue &base, llvm::StringRef name, Emitter &emitter) {
   if (const Descriptor *descriptor = base.as<Descriptor>())
     return findDescriptorMethod((*descriptor)->type, name) ||

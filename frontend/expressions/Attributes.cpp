@@ -6,7 +6,8 @@
 #include "frontend/emit/Leaves.h"
 #include "frontend/emit/PythonEvaluation.h"
 #include "frontend/emit/RuntimeValues.h"
-#include "frontend/expressions/Aggregates.h"
+#include "frontend/emit/Walk.h"
+#include "frontend/operators/Aggregates.h"
 #include "frontend/values/TypeRules.h"
 #include "frontend/values/ValueText.h"
 #include "runtime/codes/Codes.h"
@@ -103,10 +104,6 @@ static std::optional<PyValue> shapeAttribute(DType dtype, llvm::ArrayRef<int64_t
   if (name == "ndim")
     return makeInt(shape.size());
   return std::nullopt;
-}
-
-std::string tw::builtinOfMethod(llvm::StringRef name) {
-  return name == "to" ? "cast" : name == "sqrt_rn" ? "sqrt" : name.str();
 }
 
 static bool hasMethod(const Emitter &emitter, llvm::StringRef name) {

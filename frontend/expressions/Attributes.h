@@ -1,14 +1,13 @@
-// Attributes, methods and subscripts of values.
+// Methods of types.
 #ifndef FRONTEND_ATTRIBUTES_H
 #define FRONTEND_ATTRIBUTES_H
 #include "frontend/emit/Emitter.h"
 
 namespace tw {
 
-mlir::FailureOr<PyValue> readAttribute(Emitter &emitter, const PyValue &base, llvm::StringRef name,
-                                       const Node &node);
-mlir::FailureOr<PyValue> readSubscript(Emitter &emitter, const PyValue &base, const PyValue &index,
-                                       const Node &node);
+/// `x.type.get_block_shapes()`, `x.dtype.get_int_max_value()`, ... of a type that has the method.
+mlir::FailureOr<PyValue> callTypeMethod(Emitter &emitter, const PyValue &type, llvm::StringRef name,
+                                        const Arguments &arguments, const Node &site);
 
 } // namespace tw
 #endif

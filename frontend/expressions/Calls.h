@@ -5,8 +5,6 @@
 
 namespace tw {
 
-mlir::FailureOr<PyValue> callValue(Emitter &emitter, const PyValue &callee, Arguments arguments,
-                                   const Node &site);
 /// Emits a frame's body and answers what it returns.
 mlir::FailureOr<PyValue> emitFunctionBody(Emitter &emitter, std::shared_ptr<Frame> callee,
                                           const Node &site);

@@ -9,9 +9,6 @@ namespace tw {
 /// always leaves the block; `hasEmittedRest` then is set.
 mlir::LogicalResult emitIf(Emitter &emitter, const Node &node, llvm::ArrayRef<const Node *> rest,
                            bool &hasEmittedRest);
-/// Emits both arms of a run-time branch and joins the names.
-mlir::LogicalResult emitBranch(Emitter &emitter, mlir::Value condition, const Node &site,
-                               Emit thenArm, Emit elseArm);
 /// Emits code that runs unless the flag is set.
 mlir::LogicalResult unlessSet(Emitter &emitter, llvm::StringRef flagName, const Node &site,
                               Emit body);

@@ -1,7 +1,7 @@
 // Joins names: what is the same stays, leaves that differ become results, the rest is unusable.
 #include "frontend/statements/Join.h"
 #include "frontend/emit/Leaves.h"
-#include "frontend/expressions/Aggregates.h"
+#include "frontend/operators/Aggregates.h"
 #include "frontend/values/DescriptorContents.h"
 #include "frontend/values/Parts.h"
 #include "frontend/values/ValueText.h"

@@ -1,6 +1,6 @@
 // Carries names through run-time loops: entries, ends, and attempts until both have one type.
 #include "frontend/statements/LoopDraft.h"
-#include "frontend/expressions/Aggregates.h"
+#include "frontend/operators/Aggregates.h"
 #include "frontend/values/DescriptorContents.h"
 #include "frontend/values/Parts.h"
 #include "frontend/values/ValueText.h"

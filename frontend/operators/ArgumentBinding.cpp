@@ -1,5 +1,5 @@
 // Binds the arguments of calls to parameters, by position and by name.
-#include "frontend/expressions/ArgumentBinding.h"
+#include "frontend/operators/ArgumentBinding.h"
 #include "runtime/codes/Codes.h"
 #include "llvm/Support/FormatVariadic.h"
 

@@ -1,8 +1,8 @@
 // Makes objects of users' classes, and reads their fields, methods and properties.
-#include "frontend/expressions/Aggregates.h"
+#include "frontend/operators/Aggregates.h"
 #include "frontend/emit/PythonEvaluation.h"
-#include "frontend/expressions/ArgumentBinding.h"
-#include "frontend/expressions/Calls.h"
+#include "frontend/emit/Walk.h"
+#include "frontend/operators/ArgumentBinding.h"
 #include "frontend/values/Parts.h"
 #include "frontend/values/ValueText.h"
 #include "runtime/codes/Codes.h"

@@ -20,6 +20,9 @@ bool checksOverflowHere(Emitter &emitter);
 /// `a and b or c`, `a < b <= c`.
 mlir::FailureOr<PyValue> evalBoolOp(Emitter &emitter, const Node &node);
 mlir::FailureOr<PyValue> evalCompare(Emitter &emitter, const Node &node);
+/// `x[index]`.
+mlir::FailureOr<PyValue> readSubscript(Emitter &emitter, const PyValue &base, const PyValue &index,
+                                       const Node &node);
 
 } // namespace tw
 #endif

@@ -1,9 +1,9 @@
 // Arithmetic: Python's meaning at compile time, operations of the language at run time.
-#include "frontend/expressions/Operators.h"
+#include "frontend/operators/Operators.h"
 #include "frontend/emit/Descriptors.h"
 #include "frontend/emit/PythonEvaluation.h"
 #include "frontend/emit/RuntimeValues.h"
-#include "frontend/expressions/Expressions.h"
+#include "frontend/emit/Walk.h"
 #include "frontend/values/StaticOperators.h"
 #include "frontend/values/ValueText.h"
 #include "llvm/Support/SaveAndRestore.h"

@@ -1,6 +1,6 @@
 // Subscripts: elements and slices of tuples and tiles, and new dimensions of tiles.
 #include "frontend/emit/PythonEvaluation.h"
-#include "frontend/expressions/Attributes.h"
+#include "frontend/operators/Operators.h"
 #include "frontend/values/ValueText.h"
 #include "runtime/codes/Codes.h"
 #include "llvm/Support/FormatVariadic.h"
