@@ -8,6 +8,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassRegistry.h"
+#include "passes/analysis/CopiesInFlight.h"
 #include "passes/simt/LayoutRules.h"
 #include "runtime/codes/Codes.h"
 #include "llvm/ADT/DenseSet.h"
@@ -175,6 +176,15 @@ static LogicalResult verifyOperation(const Stage &stage, Operation *op) {
   return success();
 }
 
+/// Returns the operations of the stage that come before a copy that they have to wait for is done.
+static SetVector<Operation *> earlyOperations(const Stage &stage, ModuleOp module) {
+  SetVector<Operation *> early;
+  if (stage.name == "scheduled")
+    for (auto function : module.getOps<func::FuncOp>())
+      early.insert_range(reachedInFlight(function));
+  return early;
+}
+
 LogicalResult tw::verifyStage(ModuleOp module, StringRef name) {
   std::optional<Stage> stage = findStage(name);
   if (!stage)
@@ -182,6 +192,10 @@ LogicalResult tw::verifyStage(ModuleOp module, StringRef name) {
            << name << "'; known: tile, padded, laid-out, scheduled, lowered";
   bool isValid = true;
   module.walk([&](Operation *op) { isValid &= succeeded(verifyOperation(*stage, op)); });
+  for (Operation *op : earlyOperations(*stage, module)) {
+    op->emitError("stage ") << name << ": '" << op->getName() << "' " << kReachedInFlight;
+    isValid = false;
+  }
   return success(isValid);
 }
 
@@ -453,7 +467,11 @@ LogicalResult tw::checkInput(ModuleOp module, StringRef name) {
     return failure();
   if (input->hasKernels && failed(checkFunctions(module)))
     return failure();
-  return InputCheck(module, input->stage).run();
+  if (failed(InputCheck(module, input->stage).run()))
+    return failure();
+  for (Operation *op : earlyOperations(input->stage, module))
+    return emitCoded(op, Code::UnfitText) << "'" << op->getName() << "' " << kReachedInFlight;
+  return success();
 }
 
 LogicalResult tw::checkKernel(ModuleOp module) {

@@ -1,6 +1,9 @@
 // Follows asynchronous copies and their groups through the structured control flow of a kernel.
 #include "passes/analysis/CopiesInFlight.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
+#include "passes/analysis/SharedLiveness.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include <numeric>
@@ -9,70 +12,290 @@ using namespace mlir;
 using namespace tw;
 using namespace tw::simt;
 
-void CopiesInFlight::State::join(const State &other) {
-  open = std::min(open, other.open);
-  for (auto [own, theirs] : llvm::zip(groups, other.groups))
-    own = std::min(own, theirs);
-  if (groups.size() < other.groups.size())
-    groups.append(other.groups.begin() + groups.size(), other.groups.end());
-}
+//===-- Groups along the paths of a kernel ---------------------------------------------------===//
 
-/// Repeats a loop's body until what is in flight where it begins is the same in all iterations.
-CopiesInFlight::State CopiesInFlight::afterLoop(State state,
-                                                llvm::function_ref<State(State)> afterIteration) {
-  while (true) {
-    State next = state;
-    next.join(afterIteration(state));
-    if (next == state)
-      return state;
-    state = std::move(next);
+namespace {
+/// The copies since the last commit, and the groups that were committed last, newest first. The
+/// last of them stands for all older ones, too.
+template <typename Group> struct CopyGroups {
+  Group open = {};
+  SmallVector<Group, 4> groups = {};
+
+  void commit(unsigned mostPending) {
+    groups.insert(groups.begin(), std::exchange(open, {}));
+    if (groups.size() <= mostPending + 1)
+      return;
+    Group oldest = groups.pop_back_val();
+    groups.back().absorb(oldest);
   }
-}
+  void wait(unsigned pending) { groups.truncate(std::min<size_t>(groups.size(), pending)); }
+  /// Becomes what holds on this path and another one.
+  void join(const CopyGroups &other) {
+    open.join(other.open);
+    for (auto [own, theirs] : llvm::zip(groups, other.groups))
+      own.join(theirs);
+    if (groups.size() < other.groups.size())
+      groups.append(other.groups.begin() + groups.size(), other.groups.end());
+  }
+  template <typename Change> void forEach(Change change) {
+    change(open);
+    for (Group &group : groups)
+      change(group);
+  }
+  bool operator==(const CopyGroups &) const = default;
+};
 
-CopiesInFlight::State CopiesInFlight::after(Operation *op, State state) {
-  return llvm::TypeSwitch<Operation *, State>(op)
-      .Case([&](GlobalToSharedOp) {
-        ++state.open;
-        return state;
-      })
-      .Case([&](AsyncCommitOp) {
-        state.groups.insert(state.groups.begin(), std::exchange(state.open, 0));
-        state.groups.truncate(std::min<size_t>(state.groups.size(), mostPending));
-        return state;
-      })
-      .Case([&](AsyncWaitOp wait) {
-        auto end = state.groups.begin() + std::min<size_t>(wait.getPending(), state.groups.size());
-        counts[wait] = std::accumulate(state.groups.begin(), end, state.open);
-        return state;
-      })
-      .Case([&](scf::WhileOp loop) {
-        State begin = afterLoop(std::move(state), [&](State at) {
-          return afterBlock(*loop.getAfterBody(), afterBlock(*loop.getBeforeBody(), std::move(at)));
-        });
-        return afterBlock(*loop.getBeforeBody(), std::move(begin));
-      })
-      .Case([&](LoopLikeOpInterface loop) {
-        return afterLoop(std::move(state), [&](State at) {
-          return afterBlock(loop.getLoopRegions().front()->front(), std::move(at));
-        });
-      })
-      .Case([&](scf::IfOp branch) {
-        State taken = afterBlock(*branch.thenBlock(), state);
-        taken.join(branch.elseBlock() ? afterBlock(*branch.elseBlock(), state) : state);
-        return taken;
-      })
-      .Default([&](Operation *) { return state; });
-}
+/// A walk along all paths. `Walk` has `visit(op, state)` for operations without regions, and says
+/// what changes where a loop is entered, goes on to its next iteration, and is left.
+template <typename Walk, typename State> class PathWalk {
+public:
+  State afterBlock(Block &block, State state) {
+    for (Operation &op : block)
+      state = after(&op, std::move(state));
+    return state;
+  }
 
-CopiesInFlight::State CopiesInFlight::afterBlock(Block &block, State state) {
-  for (Operation &op : block)
-    state = after(&op, std::move(state));
-  return state;
+private:
+  State after(Operation *op, State state) {
+    return llvm::TypeSwitch<Operation *, State>(op)
+        .Case([&](scf::WhileOp loop) {
+          State begin = atHead(loop, std::move(state), [&](State at) {
+            return afterBlock(*loop.getAfterBody(),
+                              afterBlock(*loop.getBeforeBody(), std::move(at)));
+          });
+          return left(afterBlock(*loop.getBeforeBody(), std::move(begin)));
+        })
+        .Case([&](LoopLikeOpInterface loop) {
+          return left(atHead(loop, std::move(state), [&](State at) {
+            return afterBlock(loop.getLoopRegions().front()->front(), std::move(at));
+          }));
+        })
+        .Case([&](scf::IfOp branch) {
+          State taken = afterBlock(*branch.thenBlock(), state);
+          taken.join(branch.elseBlock() ? afterBlock(*branch.elseBlock(), state) : state);
+          return taken;
+        })
+        .Default([&](Operation *) {
+          walk().visit(op, state);
+          return state;
+        });
+  }
+  /// Repeats a loop's body until what is in flight where it begins is the same in all iterations.
+  State atHead(Operation *loop, State state, llvm::function_ref<State(State)> afterIteration) {
+    walk().enter(loop, state);
+    while (true) {
+      State next = state, again = afterIteration(state);
+      walk().goOn(again);
+      next.join(again);
+      if (next == state)
+        return state;
+      state = std::move(next);
+    }
+  }
+  State left(State state) {
+    walk().leave(state);
+    return state;
+  }
+  Walk &walk() { return *static_cast<Walk *>(this); }
+};
+
+unsigned mostPendingOf(Operation *kernel) {
+  unsigned most = 0;
+  kernel->walk([&](AsyncWaitOp wait) { most = std::max(most, wait.getPending()); });
+  return most;
 }
+} // namespace
+
+//===-- Counts -------------------------------------------------------------------------------===//
+
+namespace {
+/// The least number of copies.
+struct CopyCount {
+  unsigned count = 0;
+  void join(const CopyCount &other) { count = std::min(count, other.count); }
+  void absorb(const CopyCount &) {} // older ones than any wait asks for
+  bool operator==(const CopyCount &) const = default;
+};
+
+struct CountWalk : PathWalk<CountWalk, CopyGroups<CopyCount>> {
+  using State = CopyGroups<CopyCount>;
+  unsigned mostPending;
+  DenseMap<Operation *, unsigned> &counts;
+
+  CountWalk(unsigned mostPending, DenseMap<Operation *, unsigned> &counts)
+      : mostPending(mostPending), counts(counts) {}
+  void visit(Operation *op, State &state) {
+    if (isa<GlobalToSharedOp>(op))
+      ++state.open.count;
+    else if (isa<AsyncCommitOp>(op))
+      state.commit(mostPending);
+    else if (auto wait = dyn_cast<AsyncWaitOp>(op))
+      counts[wait] = startedSince(state, wait.getPending());
+  }
+  static unsigned startedSince(const State &state, unsigned pending) {
+    auto newest = ArrayRef(state.groups).take_front(pending);
+    return std::accumulate(newest.begin(), newest.end(), state.open.count,
+                           [](unsigned sum, CopyCount group) { return sum + group.count; });
+  }
+  void enter(Operation *, State &) {}
+  void goOn(State &) {}
+  void leave(State &) {}
+};
+} // namespace
 
 CopiesInFlight::CopiesInFlight(Operation *kernel) {
-  kernel->walk([&](AsyncWaitOp wait) { mostPending = std::max(mostPending, wait.getPending()); });
+  CountWalk walk(mostPendingOf(kernel), counts);
   for (Region &region : kernel->getRegions())
     for (Block &block : region)
-      afterBlock(block, {});
+      walk.afterBlock(block, {});
+}
+
+//===-- Slots --------------------------------------------------------------------------------===//
+
+namespace {
+/// The slot that an access uses, as far as it is known.
+struct UsedSlot {
+  enum class Kind { Unknown, Number, Ahead };
+  Operation *buffer = nullptr;
+  Kind kind = Kind::Unknown;
+  int64_t value = 0; // a number, or how far ahead of the iteration's first slot
+
+  auto operator<=>(const UsedSlot &) const = default;
+};
+
+struct CopySet {
+  SmallVector<UsedSlot, 4> slots = {}; // sorted
+  void insert(const UsedSlot &slot) {
+    auto *place = llvm::lower_bound(slots, slot);
+    if (place == slots.end() || *place != slot)
+      slots.insert(place, slot);
+  }
+  void join(const CopySet &other) {
+    for (const UsedSlot &slot : other.slots)
+      insert(slot);
+  }
+  void absorb(const CopySet &other) { join(other); }
+  template <typename Change> void change(Change change) {
+    for (const UsedSlot &slot : std::exchange(slots, {}))
+      insert(change(slot));
+  }
+  bool operator==(const CopySet &) const = default;
+};
+
+int64_t slotsOf(Operation *buffer) { return cast<AllocSharedOp>(buffer).getSlots().value_or(1); }
+
+int64_t modulo(int64_t value, int64_t slots) { return (value % slots + slots) % slots; }
+
+UsedSlot slotOf(Value buffer) {
+  auto slot = buffer.getDefiningOp<SlotOp>();
+  UsedSlot used{(slot ? slot.getBuffer() : buffer).getDefiningOp<AllocSharedOp>()};
+  APInt number;
+  if (!used.buffer)
+    return used; // of text that a user wrote
+  if (!slot)
+    used.kind = UsedSlot::Kind::Number;
+  else if (matchPattern(slot.getNumber(), m_ConstantInt(&number)))
+    used = {used.buffer, UsedSlot::Kind::Number, number.getSExtValue()};
+  else if (slot.getPhase())
+    used = {used.buffer, UsedSlot::Kind::Ahead, modulo(*slot.getPhase(), slotsOf(used.buffer))};
+  return used;
+}
+
+/// Returns the slot with which a loop's first iteration begins in its ring, where that is known.
+std::optional<int64_t> firstSlotOf(Operation *loop, Operation *buffer) {
+  std::optional<int64_t> first;
+  auto counted = dyn_cast<scf::ForOp>(loop);
+  for (Operation *user : buffer->getUsers()) {
+    auto slot = dyn_cast<SlotOp>(user);
+    auto argument = slot ? dyn_cast<BlockArgument>(slot.getNumber()) : BlockArgument();
+    APInt number;
+    if (!counted || !argument || argument.getOwner() != counted.getBody() || !slot.getPhase() ||
+        argument == counted.getInductionVar())
+      continue;
+    if (matchPattern(counted.getTiedLoopInit(argument)->get(), m_ConstantInt(&number)))
+      first = modulo(number.getSExtValue() - *slot.getPhase(), slotsOf(buffer));
+  }
+  return first;
+}
+
+struct SlotWalk : PathWalk<SlotWalk, CopyGroups<CopySet>> {
+  using State = CopyGroups<CopySet>;
+  unsigned mostPending;
+  SetVector<Operation *> early; // what copies in flight are to be awaited before
+
+  explicit SlotWalk(unsigned mostPending) : mostPending(mostPending) {}
+  void visit(Operation *op, State &state) {
+    if (isa<AsyncCommitOp>(op))
+      state.commit(mostPending);
+    else if (auto wait = dyn_cast<AsyncWaitOp>(op))
+      state.wait(wait.getPending());
+    if (isa<SlotOp>(op))
+      return;
+    if (isa<func::ReturnOp>(op) && isAnyInFlight(state))
+      early.insert(op);
+    for (Value operand : op->getOperands())
+      if (isa<SharedType>(operand.getType()) && isInFlight(slotOf(operand), state))
+        early.insert(op);
+    if (auto copy = dyn_cast<AsyncCopyOp>(op))
+      state.open.insert(slotOf(copy.getBuffer()));
+  }
+  static bool isAnyInFlight(State &state) {
+    bool isFound = false;
+    state.forEach([&](CopySet &group) { isFound |= !group.slots.empty(); });
+    return isFound;
+  }
+  static bool isInFlight(const UsedSlot &slot, State &state) {
+    auto isSame = [&](const UsedSlot &copied) {
+      if (copied.buffer == slot.buffer || !copied.buffer || !slot.buffer)
+        return copied == slot && slot.kind != UsedSlot::Kind::Unknown;
+      return shareBytes(cast<AllocSharedOp>(copied.buffer), cast<AllocSharedOp>(slot.buffer));
+    };
+    bool isFound = false;
+    state.forEach([&](CopySet &group) { isFound |= llvm::any_of(group.slots, isSame); });
+    return isFound;
+  }
+  /// Numbers ahead are of the innermost loop.
+  static void forget(State &state) {
+    state.forEach([](CopySet &group) {
+      group.change([](UsedSlot slot) {
+        return slot.kind == UsedSlot::Kind::Ahead ? UsedSlot{slot.buffer} : slot;
+      });
+    });
+  }
+  void enter(Operation *loop, State &state) {
+    forget(state);
+    state.forEach([&](CopySet &group) {
+      group.change([&](UsedSlot slot) {
+        if (slot.kind != UsedSlot::Kind::Number)
+          return slot;
+        std::optional<int64_t> first = firstSlotOf(loop, slot.buffer);
+        if (!first)
+          return slot;
+        return UsedSlot{slot.buffer, UsedSlot::Kind::Ahead,
+                        modulo(slot.value - *first, slotsOf(slot.buffer))};
+      });
+    });
+  }
+  void goOn(State &state) {
+    state.forEach([](CopySet &group) {
+      group.change([](UsedSlot slot) {
+        if (slot.kind == UsedSlot::Kind::Ahead)
+          slot.value = modulo(slot.value - 1, slotsOf(slot.buffer));
+        return slot;
+      });
+    });
+  }
+  void leave(State &state) { forget(state); }
+};
+} // namespace
+
+SetVector<Operation *> tw::reachedInFlight(Operation *kernel) {
+  auto stop = [](AsyncCopyOp) { return WalkResult::interrupt(); };
+  SlotWalk walk(mostPendingOf(kernel));
+  if (!kernel->walk(stop).wasInterrupted())
+    return {};
+  for (Region &region : kernel->getRegions())
+    for (Block &block : region)
+      walk.afterBlock(block, {});
+  return std::move(walk.early);
 }

@@ -3,6 +3,7 @@
 #define PASSES_ANALYSIS_COPIESINFLIGHT_H
 #include "ir/simt/Simt.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/SetVector.h"
 
 namespace tw {
 
@@ -18,22 +19,16 @@ public:
   unsigned startedAfter(simt::AsyncWaitOp wait) const { return counts.lookup(wait); }
 
 private:
-  /// The least numbers of copies: those since the last commit, and those of the groups that were
-  /// committed last, newest first. A group that a path has not committed has no number.
-  struct State {
-    unsigned open = 0;
-    llvm::SmallVector<unsigned, 4> groups;
-
-    void join(const State &other);
-    bool operator==(const State &) const = default;
-  };
-  State afterBlock(mlir::Block &block, State state);
-  State after(mlir::Operation *op, State state);
-  State afterLoop(State state, llvm::function_ref<State(State)> afterIteration);
-
-  unsigned mostPending = 0; // of all waits: older groups are never asked for
   llvm::DenseMap<mlir::Operation *, unsigned> counts;
 };
+
+/// Returns the operations of a scheduled kernel that may be reached while a copy is in flight into
+/// a slot that they access, and its end if any is then: there are none in a right kernel. Slots
+/// that cannot be told apart, of numbers from different loops, are taken for different ones.
+llvm::SetVector<mlir::Operation *> reachedInFlight(mlir::Operation *kernel);
+/// The words of reports of them.
+inline constexpr llvm::StringLiteral kReachedInFlight =
+    "may be reached while a copy into its shared memory is in flight";
 
 } // namespace tw
 #endif

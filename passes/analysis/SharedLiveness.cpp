@@ -32,6 +32,15 @@ uint64_t tw::bytesOf(simt::AllocSharedOp alloc) {
   return bytesOf(alloc.getType()) * alloc.getSlots().value_or(1);
 }
 
+bool tw::shareBytes(simt::AllocSharedOp a, simt::AllocSharedOp b) {
+  if (a == b)
+    return true;
+  if (!a.getOffset() || !b.getOffset())
+    return false;
+  return *a.getOffset() < *b.getOffset() + bytesOf(b) &&
+         *b.getOffset() < *a.getOffset() + bytesOf(a);
+}
+
 /// The operations that access a buffer or a slot of it.
 static SmallVector<Operation *> accessesOf(simt::AllocSharedOp alloc) {
   SmallVector<Operation *> accesses;

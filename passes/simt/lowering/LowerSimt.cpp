@@ -7,6 +7,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "passes/Passes.h"
+#include "passes/analysis/CopiesInFlight.h"
 #include "passes/analysis/PointerRoots.h"
 #include "passes/analysis/SourcePlace.h"
 #include "passes/simt/LayoutRules.h"
@@ -229,11 +230,18 @@ LogicalResult SimtFunction::lower() {
   return success();
 }
 
+static LogicalResult checkCopies(func::FuncOp function) {
+  for (Operation *op : reachedInFlight(function))
+    return op->emitError("'") << op->getName() << "' " << kReachedInFlight;
+  return success();
+}
+
 namespace {
 struct LowerSimt : tw::impl::LowerSimtBase<LowerSimt> {
   void runOnOperation() override {
     for (auto function : llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>()))
-      if (failed(checkRegisters(function)) || failed(SimtFunction(function).lower()))
+      if (failed(checkRegisters(function)) || failed(checkCopies(function)) ||
+          failed(SimtFunction(function).lower()))
         return signalPassFailure();
   }
 };

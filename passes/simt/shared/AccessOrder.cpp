@@ -48,16 +48,6 @@ static SmallVector<SharedAccessOf, 2> sharedAccessesOf(Operation *op) {
       .Default([](Operation *) { return List(); });
 }
 
-static bool overlap(AllocSharedOp a, AllocSharedOp b) {
-  if (a == b)
-    return true;
-  // Without offsets, each buffer has its own memory.
-  if (!a.getOffset() || !b.getOffset())
-    return false;
-  return *a.getOffset() < *b.getOffset() + bytesOf(b) &&
-         *b.getOffset() < *a.getOffset() + bytesOf(a);
-}
-
 /// Returns true if every thread that holds an element under `accesses` is in the same warp as the
 /// element's owner under `written`, the thread that writes it; with `comparesLanes`, also in the
 /// same lane.
@@ -131,7 +121,7 @@ static bool areInDifferentSlots(SharedAccessOf a, SharedAccessOf b,
 }
 
 static Ordering orderingOfShared(const SharedAccessOf &earlier, const SharedAccessOf &later) {
-  if ((!earlier.isWrite && !later.isWrite) || !overlap(earlier.buffer, later.buffer))
+  if ((!earlier.isWrite && !later.isWrite) || !shareBytes(earlier.buffer, later.buffer))
     return Ordering::None;
   if (earlier.buffer != later.buffer)
     return Ordering::Cta; // bytes of different tiles: any thread

@@ -1,5 +1,6 @@
 // Copies in flight: random kernels are executed beside the counts, which never let a wait leave a
-// copy incomplete that it is for; and loops beside each other do not share their counts.
+// copy incomplete that it is for, and beside the verifier, which finds every access of a slot into
+// which a copy is in flight; and loops beside each other do not share their counts.
 #include "passes/analysis/CopiesInFlight.h"
 #include "ir/RegisterDialects.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -14,6 +15,7 @@
 #include <gtest/gtest.h>
 #include <numeric>
 #include <random>
+#include <set>
 
 using namespace tw;
 using namespace tw::simt;
@@ -33,7 +35,8 @@ std::unique_ptr<MLIRContext> makeContext() {
 class Programs {
 public:
   explicit Programs(unsigned seed) : random(seed) {}
-  std::string make() { return header() + block(3) + "return\n}\n"; }
+  virtual ~Programs() = default;
+  virtual std::string make() { return header() + block(3) + "return\n}\n"; }
   unsigned pick(unsigned count) { return random() % count; }
   static std::string header() {
     return "func.func @f(%from: !llvm.ptr<1>, %to: !llvm.ptr<3>, %c: i1, %n: index) {\n"
@@ -50,7 +53,9 @@ public:
     return "scf.for %i" + std::to_string(number++) + " = %zero to %n step %one {\n" + body + "}\n";
   }
 
-private:
+protected:
+  virtual std::string someCopies(unsigned count) { return copies(count); }
+  virtual std::string access() { return ""; }
   std::string block(unsigned depth) {
     std::string text;
     for (unsigned i = 0, count = 1 + pick(5); i < count; ++i)
@@ -58,16 +63,18 @@ private:
     return text;
   }
   std::string statement(unsigned depth) {
-    switch (pick(depth ? 6 : 4)) {
+    switch (pick(depth ? 7 : 5)) {
     case 0:
-      return copies(1 + pick(3));
+      return someCopies(1 + pick(3));
     case 1:
-      return copies(pick(3)) + "simt.async_commit\n";
+      return someCopies(pick(3)) + "simt.async_commit\n";
     case 2:
       return "simt.async_wait " + std::to_string(pick(4)) + "\n";
     case 3:
       return "simt.async_commit\n";
     case 4:
+      return access();
+    case 5:
       return loop(block(depth - 1));
     default:
       return "scf.if %c {\n" + block(depth - 1) + (pick(2) ? "} else {\n" + block(depth - 1) : "") +
@@ -77,22 +84,56 @@ private:
   std::mt19937 random;
 };
 
-/// Executes a kernel whose loops and branches go where chance says.
-struct Execution {
-  const CopiesInFlight &copies;
-  std::mt19937 &random;
-  unsigned open = 0;
-  std::vector<unsigned> groups; // the copies of each, newest first
+/// Before lowering: copies into the slots of a ring, and reads of them.
+class SlotPrograms : public Programs {
+public:
+  using Programs::Programs;
+  std::string make() override {
+    std::string text =
+        "#line = #tile.layout<[32] register = [] lane = [[1], [2], [4], [8], [16]] warp = []>\n"
+        "#flat = #tile.layout<[32] offset = [[1], [2], [4], [8], [16]]>\n"
+        "func.func @f(%from: tensor<32x!tile.ptr<f32>, #line>, %c: i1, %n: index) {\n"
+        "%zero = arith.constant 0 : index\n%one = arith.constant 1 : index\n"
+        "%ring = simt.alloc_shared \"ring\" slots 3 : " +
+        buffer();
+    for (unsigned i = 0; i < kSlots; ++i) {
+      std::string number = std::to_string(i);
+      text += "%number" + number + " = arith.constant " + number + " : i32\n%slot" + number +
+              " = simt.slot %ring[%number" + number + "] : " + buffer();
+    }
+    return text + block(3) + (pick(2) ? "simt.async_wait 0\n" : "") + "return\n}\n";
+  }
 
+private:
+  static constexpr unsigned kSlots = 3;
+  static std::string buffer() { return "!simt.shared<[32], f32, #flat>\n"; }
+  std::string slot() { return "%slot" + std::to_string(pick(kSlots)); }
+  std::string someCopies(unsigned count) override {
+    std::string text;
+    for (unsigned i = 0; i < count; ++i)
+      text += "simt.async_copy %from, " + slot() +
+              " pieces 1 along 0 : tensor<32x!tile.ptr<f32>, #line>, " + buffer();
+    return text;
+  }
+  std::string access() override {
+    static unsigned number = 0;
+    return "%x" + std::to_string(number++) + " = simt.load_shared " + slot() +
+           " : !simt.shared<[32], f32, #flat> -> tensor<32xf32, #line>\n";
+  }
+};
+
+/// Executes a kernel whose loops and branches go where chance says.
+struct Path {
+  std::mt19937 &random;
+
+  explicit Path(std::mt19937 &random) : random(random) {}
+  virtual ~Path() = default;
   void run(Block &block) {
     for (Operation &op : block)
       run(&op);
   }
   void run(Operation *op) {
     llvm::TypeSwitch<Operation *>(op)
-        .Case([&](GlobalToSharedOp) { ++open; })
-        .Case([&](AsyncCommitOp) { groups.insert(groups.begin(), std::exchange(open, 0)); })
-        .Case([&](AsyncWaitOp wait) { check(wait); })
         .Case([&](scf::ForOp loop) {
           for (unsigned i = random() % 4; i > 0; --i)
             run(*loop.getBody());
@@ -102,13 +143,64 @@ struct Execution {
             run(*branch.thenBlock());
           else if (branch.elseBlock())
             run(*branch.elseBlock());
-        });
+        })
+        .Default([&](Operation *other) { execute(other); });
+  }
+  virtual void execute(Operation *op) = 0;
+};
+
+struct Execution : Path {
+  const CopiesInFlight &copies;
+  unsigned open = 0;
+  std::vector<unsigned> groups = {}; // the copies of each, newest first
+
+  Execution(const CopiesInFlight &copies, std::mt19937 &random) : Path(random), copies(copies) {}
+  void execute(Operation *op) override {
+    llvm::TypeSwitch<Operation *>(op)
+        .Case([&](GlobalToSharedOp) { ++open; })
+        .Case([&](AsyncCommitOp) { groups.insert(groups.begin(), std::exchange(open, 0)); })
+        .Case([&](AsyncWaitOp wait) { check(wait); });
   }
   void check(AsyncWaitOp wait) {
     if (groups.size() <= wait.getPending())
       return; // for no group
     unsigned started = std::accumulate(groups.begin(), groups.begin() + wait.getPending(), open);
     EXPECT_LE(copies.startedAfter(wait), started);
+  }
+};
+
+/// Finds accesses of slots into which a copy is in flight.
+struct SlotExecution : Path {
+  std::set<Operation *> &early;
+  std::vector<Value> open = {};
+  std::vector<std::vector<Value>> groups = {}; // newest first
+
+  SlotExecution(std::set<Operation *> &early, std::mt19937 &random) : Path(random), early(early) {}
+  void execute(Operation *op) override {
+    llvm::TypeSwitch<Operation *>(op)
+        .Case([&](AsyncCopyOp copy) {
+          access(op, copy.getBuffer());
+          open.push_back(copy.getBuffer());
+        })
+        .Case([&](LoadSharedOp load) { access(op, load.getBuffer()); })
+        .Case([&](func::ReturnOp) {
+          bool isAny = !open.empty();
+          for (const std::vector<Value> &group : groups)
+            isAny |= !group.empty();
+          if (isAny)
+            early.insert(op);
+        })
+        .Case([&](AsyncCommitOp) { groups.insert(groups.begin(), std::exchange(open, {})); })
+        .Case([&](AsyncWaitOp wait) {
+          groups.resize(std::min<size_t>(groups.size(), wait.getPending()));
+        });
+  }
+  void access(Operation *op, Value slot) {
+    bool isInFlight = llvm::is_contained(open, slot);
+    for (const std::vector<Value> &group : groups)
+      isInFlight |= llvm::is_contained(group, slot);
+    if (isInFlight)
+      early.insert(op);
   }
 };
 
@@ -136,10 +228,32 @@ TEST(CopiesInFlight, NeverLeavesAnAwaitedCopyIncomplete) {
     CopiesInFlight copies(kernel);
     std::mt19937 random(seed + round);
     for (unsigned execution = 0; execution < 20; ++execution)
-      Execution{copies, random, 0, {}}.run(kernel.getBody().front());
+      Execution(copies, random).run(kernel.getBody().front());
     if (testing::Test::HasFailure())
       ADD_FAILURE() << text;
   }
+}
+
+TEST(CopiesInFlight, EveryAccessOfWhatIsInFlightIsAnError) {
+  unsigned seed = std::random_device()(), numRight = 0, numWrong = 0;
+  auto context = makeContext();
+  for (unsigned round = 0; round < 1000 && !testing::Test::HasFailure(); ++round) {
+    SCOPED_TRACE("seed " + std::to_string(seed + round));
+    std::string text = SlotPrograms(seed + round).make();
+    auto module = parseSourceString<ModuleOp>(text, context.get());
+    ASSERT_TRUE(module) << text;
+    func::FuncOp kernel = *module->getOps<func::FuncOp>().begin();
+    SetVector<Operation *> reported = reachedInFlight(kernel);
+    ++(reported.empty() ? numRight : numWrong);
+    std::set<Operation *> early;
+    std::mt19937 random(seed + round);
+    for (unsigned execution = 0; execution < 20; ++execution)
+      SlotExecution(early, random).run(kernel.getBody().front());
+    for (Operation *op : early)
+      EXPECT_TRUE(reported.contains(op)) << text;
+  }
+  EXPECT_GT(numRight, 100u);
+  EXPECT_GT(numWrong, 100u);
 }
 
 TEST(CopiesInFlight, LoopsDoNotShareTheWorseCount) {

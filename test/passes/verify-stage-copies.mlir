@@ -1,0 +1,103 @@
+// Stage scheduled: no slot is accessed while a copy into it may be in flight.
+// RUN: tile-opt --verify-stage=stage=scheduled --split-input-file --verify-diagnostics %s
+
+#line = #tile.layout<[32] register = [] lane = [[1], [2], [4], [8], [16]] warp = []>
+#flat = #tile.layout<[32] offset = [[1], [2], [4], [8], [16]]>
+module attributes {simt.num_warps = 1 : i32} {
+// Two iterations ahead in a ring of three: each waits for all groups but the last one.
+func.func @ring(%p: tensor<32x!tile.ptr<f32>, #line>, %n: i32) {
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %two = arith.constant 2 : i32
+  %ring = simt.alloc_shared "a" slots 3 at 0 : !simt.shared<[32], f32, #flat>
+  %slot0 = simt.slot %ring[%zero] : !simt.shared<[32], f32, #flat>
+  simt.async_copy %p, %slot0 pieces 1 along 0 : tensor<32x!tile.ptr<f32>, #line>, !simt.shared<[32], f32, #flat>
+  simt.async_commit
+  %slot1 = simt.slot %ring[%one] : !simt.shared<[32], f32, #flat>
+  simt.async_copy %p, %slot1 pieces 1 along 0 : tensor<32x!tile.ptr<f32>, #line>, !simt.shared<[32], f32, #flat>
+  simt.async_commit
+  %end:2 = scf.for %i = %zero to %n step %one iter_args(%read = %zero, %written = %two) -> (i32, i32) : i32 {
+    simt.async_wait 1
+    %next = simt.slot %ring[%written] phase 2 : !simt.shared<[32], f32, #flat>
+    simt.async_copy %p, %next pieces 1 along 0 : tensor<32x!tile.ptr<f32>, #line>, !simt.shared<[32], f32, #flat>
+    simt.async_commit
+    %slot = simt.slot %ring[%read] phase 0 : !simt.shared<[32], f32, #flat>
+    %x = simt.load_shared %slot : !simt.shared<[32], f32, #flat> -> tensor<32xf32, #line>
+    %ahead = arith.addi %read, %one : i32
+    scf.yield %ahead, %read : i32, i32
+  }
+  simt.async_wait 0
+  return
+}
+}
+
+// -----
+
+#line = #tile.layout<[32] register = [] lane = [[1], [2], [4], [8], [16]] warp = []>
+#flat = #tile.layout<[32] offset = [[1], [2], [4], [8], [16]]>
+module attributes {simt.num_warps = 1 : i32} {
+// The copies of the iteration before are still in flight.
+func.func @waits_for_too_few(%p: tensor<32x!tile.ptr<f32>, #line>, %n: i32, %first: i32) {
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %ring = simt.alloc_shared "a" slots 2 at 0 : !simt.shared<[32], f32, #flat>
+  %end:2 = scf.for %i = %zero to %n step %one iter_args(%read = %first, %written = %one) -> (i32, i32) : i32 {
+    simt.async_wait 1
+    %next = simt.slot %ring[%written] phase 1 : !simt.shared<[32], f32, #flat>
+    simt.async_copy %p, %next pieces 1 along 0 : tensor<32x!tile.ptr<f32>, #line>, !simt.shared<[32], f32, #flat>
+    simt.async_commit
+    %slot = simt.slot %ring[%read] phase 0 : !simt.shared<[32], f32, #flat>
+    // expected-error @below {{stage scheduled: 'simt.load_shared' may be reached while a copy into its shared memory is in flight}}
+    %x = simt.load_shared %slot : !simt.shared<[32], f32, #flat> -> tensor<32xf32, #line>
+    scf.yield %written, %read : i32, i32
+  }
+  // expected-error @below {{'func.return' may be reached while a copy into its shared memory is in flight}}
+  return
+}
+// Only the first iteration reads what is in flight: from the copies in front of the loop.
+func.func @waits_for_too_few_at_first(%p: tensor<32x!tile.ptr<f32>, #line>, %n: i32) {
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %ring = simt.alloc_shared "a" slots 2 at 0 : !simt.shared<[32], f32, #flat>
+  %slot0 = simt.slot %ring[%zero] : !simt.shared<[32], f32, #flat>
+  simt.async_copy %p, %slot0 pieces 1 along 0 : tensor<32x!tile.ptr<f32>, #line>, !simt.shared<[32], f32, #flat>
+  simt.async_commit
+  %end = scf.for %i = %zero to %n step %one iter_args(%read = %zero) -> (i32) : i32 {
+    %slot = simt.slot %ring[%read] phase 0 : !simt.shared<[32], f32, #flat>
+    // expected-error @below {{while a copy into its shared memory is in flight}}
+    %x = simt.load_shared %slot : !simt.shared<[32], f32, #flat> -> tensor<32xf32, #line>
+    simt.async_wait 0
+    scf.yield %read : i32
+  }
+  simt.async_wait 0
+  return
+}
+// On one path nothing waits.
+func.func @waits_in_a_branch(%p: tensor<32x!tile.ptr<f32>, #line>, %c: i1) {
+  %a = simt.alloc_shared "a" at 0 : !simt.shared<[32], f32, #flat>
+  simt.async_copy %p, %a pieces 1 along 0 : tensor<32x!tile.ptr<f32>, #line>, !simt.shared<[32], f32, #flat>
+  simt.async_commit
+  scf.if %c {
+    simt.async_wait 0
+    %x = simt.load_shared %a : !simt.shared<[32], f32, #flat> -> tensor<32xf32, #line>
+  }
+  // expected-error @below {{while a copy into its shared memory is in flight}}
+  %y = simt.load_shared %a : !simt.shared<[32], f32, #flat> -> tensor<32xf32, #line>
+  simt.async_wait 0
+  return
+}
+// Another buffer takes the place of one that is still written to.
+func.func @takes_its_place(%p: tensor<32x!tile.ptr<f32>, #line>, %x: tensor<32xf32, #line>) {
+  %a = simt.alloc_shared "a" at 0 : !simt.shared<[32], f32, #flat>
+  %b = simt.alloc_shared "b" at 64 : !simt.shared<[32], f32, #flat>
+  %c = simt.alloc_shared "c" at 128 : !simt.shared<[32], f32, #flat>
+  simt.async_copy %p, %a pieces 1 along 0 : tensor<32x!tile.ptr<f32>, #line>, !simt.shared<[32], f32, #flat>
+  simt.store_shared %x, %c : tensor<32xf32, #line>, !simt.shared<[32], f32, #flat>
+  // expected-error @below {{'simt.store_shared' may be reached while a copy into its shared memory is in flight}}
+  simt.store_shared %x, %b : tensor<32xf32, #line>, !simt.shared<[32], f32, #flat>
+  simt.async_commit
+  simt.async_wait 0
+  simt.store_shared %x, %b : tensor<32xf32, #line>, !simt.shared<[32], f32, #flat>
+  return
+}
+}
