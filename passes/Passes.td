@@ -297,7 +297,7 @@ def AssignLayouts : Pass<"assign-layouts", "::mlir::ModuleOp">, Takes<"chosen-pr
     %i = tile.arange 0 to 1024 : tensor<1024xi32>
     // becomes, on 4 warps of 32 lanes
     %i = tile.arange 0 to 1024 : tensor<1024xi32,
-      #simt.layout<[1024] register = [[128], [256], [512]] lane = [[1], [2], [4], [8], [16]] warp = [[32], [64]]>>
+      #tile.layout<[1024] register = [[128], [256], [512]] lane = [[1], [2], [4], [8], [16]] warp = [[32], [64]]>>
     ```
     Operands and results of matrix instructions get the layouts that these define, everything else the layout of
     its shape; `simt.convert_layout` stands where the two meet. The module gets `simt.num_warps`.

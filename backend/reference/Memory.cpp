@@ -99,7 +99,7 @@ BoxElements::BoxElements(Program &program, Operation &op) : type(tile::boxOf(&op
   }
 }
 
-static llvm::StringRef nameOf(AccessKind kind) {
+static llvm::StringRef accessName(AccessKind kind) {
   switch (kind) {
   case AccessKind::Load:
     return "load";
@@ -130,19 +130,20 @@ LogicalResult Access::check(size_t position) const {
     uint64_t offset = address - argument.allocationBase;
     bool isKnown = argument.bytes != 0 || argument.allocationBase != 0; // an empty array has a base
     if (isKnown && (offset >= argument.bytes || argument.bytes - offset < bytes))
-      return fail(Code::OutOfBounds, ("out-of-bounds " + nameOf(kind)).str());
+      return fail(Code::OutOfBounds, ("out-of-bounds " + accessName(kind)).str());
     if (!isKnown && launch.overlay) // a trial must not fault
-      return fail(Code::OutOfBounds, (nameOf(kind) + " of unknown memory").str());
+      return fail(Code::OutOfBounds, (accessName(kind) + " of unknown memory").str());
     if (argument.isReadOnly && kind != AccessKind::Load)
-      return fail(Code::ReadOnlyStore, (nameOf(kind) + " to read-only memory").str());
+      return fail(Code::ReadOnlyStore, (accessName(kind) + " to read-only memory").str());
   }
   if (address < kFirstValidAddress)
-    return fail(Code::OutOfBounds, (nameOf(kind) + " through a null pointer").str());
+    return fail(Code::OutOfBounds, (accessName(kind) + " through a null pointer").str());
   if (origin == kUnknownOrigin && launch.isMemoryKnown)
-    return fail(Code::OutOfBounds, ("out-of-bounds " + nameOf(kind)).str());
+    return fail(Code::OutOfBounds, ("out-of-bounds " + accessName(kind)).str());
   if (address % bytes != 0)
-    return fail(Code::MisalignedAccess,
-                ("misaligned " + nameOf(kind) + " of " + std::to_string(bytes) + " bytes").str());
+    return fail(
+        Code::MisalignedAccess,
+        ("misaligned " + accessName(kind) + " of " + std::to_string(bytes) + " bytes").str());
   return success();
 }
 

@@ -1,20 +1,22 @@
 // The `simt` dialect's C++ classes, and questions about the layouts of tiles.
 #ifndef IR_SIMT_SIMT_H
 #define IR_SIMT_SIMT_H
-#include "ir/layout/LinearLayout.h"
 #include "ir/tile/Tile.h"
-#include "mlir/IR/TensorEncoding.h"
 
 #include "ir/simt/SimtDialect.h.inc"
 #include "ir/simt/SimtEnums.h.inc"
-#define GET_ATTRDEF_CLASSES
-#include "ir/simt/SimtAttributes.h.inc"
 #define GET_TYPEDEF_CLASSES
 #include "ir/simt/SimtTypes.h.inc"
 #define GET_OP_CLASSES
 #include "ir/simt/SimtOps.h.inc"
 
 namespace tw::simt {
+
+using tile::hasLayout;
+using tile::LayoutAttr;
+using tile::layoutOf;
+using tile::reducedType;
+using tile::withLayout;
 
 /// Module attributes: warps of a program (i32), set by assign-layouts; bytes of shared memory of a
 /// program (i64), set by allocate-shared; its named buffers (array of [name, offset, bytes]).
@@ -24,13 +26,6 @@ inline constexpr llvm::StringLiteral kSharedBuffers = "simt.shared_buffers";
 /// Unit attribute of the lowered kernel's llvm.func.
 inline constexpr llvm::StringLiteral kKernel = "simt.kernel";
 
-/// The layout of a tile. Only tiles of the stages laid-out and scheduled have one.
-const LinearLayout &layoutOf(mlir::Type tile);
-bool hasLayout(mlir::Type type);
-mlir::RankedTensorType withLayout(mlir::Type tile, const LinearLayout &layout);
-/// The type that a reduction of `tile` along `axis` yields: a scalar for rank 1. Of a tile with a
-/// layout, threads that differ only along the axis all hold the result.
-mlir::Type reducedType(mlir::Type tile, unsigned axis);
 /// The type of the partial results that `partial_reduce` of `tile` along `axis` yields: one element
 /// per piece of the axis that warps hold, the pieces in the order of the warp's bases along the
 /// axis. Null when a lane's or warp's basis runs along the axis and another dimension at once.

@@ -4,9 +4,7 @@
 #define IR_SIMT_SIMTDIALECT_TD
 include "mlir/IR/OpBase.td"
 include "mlir/IR/AttrTypeBase.td"
-include "mlir/IR/BuiltinAttributeInterfaces.td"
 include "mlir/IR/EnumAttr.td"
-include "mlir/IR/TensorEncoding.td"
 
 def Simt_Dialect : Dialect {
   let name = "simt";
@@ -14,28 +12,17 @@ def Simt_Dialect : Dialect {
   let summary = "tiles on machines whose programs are many threads: layouts, shared memory, threads";
   let description = [{
     A program runs on one CTA of `simt.num_warps` warps (a module attribute). From the stage laid-out on,
-    every tile is a `tensor` with a `#simt.layout`: which thread holds which element in which register.
+    every tile is a `tensor` with a `#tile.layout`: which thread holds which element in which register.
     A scalar is the same in every thread.
   }];
   let useDefaultTypePrinterParser = 1;
-  let useDefaultAttributePrinterParser = 1;
-}
-
-def Simt_LayoutAttr : AttrDef<Simt_Dialect, "Layout", [DeclareAttrInterfaceMethods<VerifiableTensorEncoding>]> {
-  let mnemonic = "layout";
-  let summary = "a LinearLayout: element at each register, lane, warp and CTA, or at each buffer offset";
-  let description = [{
-    `#simt.layout<[8, 4] register = [[0, 1], [0, 2]] lane = [[1, 0], [2, 0], [4, 0]] warp = []>`: the
-    extents, then for each place the coordinates that each bit of the place's number adds (by xor).
-  }];
-  let parameters = (ins AttrParameter<"::tw::LinearLayout", "the map", "const ::tw::LinearLayout &">:$value);
-  let hasCustomAssemblyFormat = 1;
+  let dependentDialects = ["::tw::tile::TileDialect"];
 }
 
 def Simt_SharedType : TypeDef<Simt_Dialect, "Shared"> {
   let mnemonic = "shared";
   let summary = "a buffer in the CTA's shared memory that holds a tile";
-  let parameters = (ins ArrayRefParameter<"int64_t">:$shape, "::mlir::Type":$elementType, "::tw::simt::LayoutAttr":$layout);
+  let parameters = (ins ArrayRefParameter<"int64_t">:$shape, "::mlir::Type":$elementType, "::tw::tile::LayoutAttr":$layout);
   let assemblyFormat = "`<` `[` $shape `]` `,` $elementType `,` $layout `>`";
   let genVerifyDecl = 1;
 }

@@ -1,6 +1,7 @@
 // The `tile` dialect's C++ classes: everything that reads or makes Tile IR includes this.
 #ifndef IR_TILE_TILE_H
 #define IR_TILE_TILE_H
+#include "ir/layout/LinearLayout.h"
 #include "ir/layout/SharedBanks.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -8,10 +9,16 @@
 #include "mlir/IR/Dialect.h"
 #include "mlir/IR/OpDefinition.h"
 #include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/TensorEncoding.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "mlir/Interfaces/InferIntRangeInterface.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+
+namespace tw {
+/// Found by argument-dependent lookup when MLIR makes layouts unique.
+llvm::hash_code hash_value(const LinearLayout &layout);
+} // namespace tw
 
 #include "ir/tile/TileDialect.h.inc"
 #include "ir/tile/TileEnums.h.inc"
@@ -62,6 +69,13 @@ llvm::ArrayRef<int64_t> shapeOf(mlir::Type type);
 mlir::Type withElementType(mlir::Type type, mlir::Type element);
 /// Number of elements of a tile; 1 for a scalar.
 int64_t numElementsOf(mlir::Type type);
+/// The layout of a tile. Only tiles of the stages laid-out and scheduled have one.
+const LinearLayout &layoutOf(mlir::Type tile);
+bool hasLayout(mlir::Type type);
+mlir::RankedTensorType withLayout(mlir::Type tile, const LinearLayout &layout);
+/// The type that a reduction of `tile` along `axis` yields: a scalar for rank 1. Of a tile with a
+/// layout, threads that differ only along the axis all hold the result.
+mlir::Type reducedType(mlir::Type tile, unsigned axis);
 /// Bytes that an element takes in memory: i1 takes one, pointers take eight.
 unsigned elementBytes(mlir::Type element);
 

@@ -3,19 +3,21 @@
 #define IR_TILE_TILEDIALECT_TD
 include "mlir/IR/OpBase.td"
 include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/BuiltinAttributeInterfaces.td"
 include "mlir/IR/EnumAttr.td"
 include "mlir/IR/OpAsmInterface.td"
+include "mlir/IR/TensorEncoding.td"
 
 def Tile_Dialect : Dialect {
   let name = "tile";
   let cppNamespace = "::tw::tile";
   let summary = "operations on tiles: array values of static shape inside one program of a grid";
   let description = [{
-    A tile is a `tensor` of static shape without an encoding; a scalar is a plain value. Elementwise
-    operations are upstream `arith` and `math` operations on tiles, control flow is `scf`; this
-    dialect adds what they lack: the grid, pointers, memory, shape changes, reductions and matrix
-    products. Integers are signless; operations carry the sign. Arithmetic differs from upstream in
-    what is never undefined: see ir/tile/Meaning.md.
+    A tile is a `tensor` of static shape, to which the passes for SIMT machines give a layout; a scalar
+    is a plain value. Elementwise operations are upstream `arith` and `math` operations on tiles,
+    control flow is `scf`; this dialect adds what they lack: the grid, pointers, memory, shape
+    changes, reductions and matrix products. Integers are signless; operations carry the sign.
+    Arithmetic differs from upstream in what is never undefined: see ir/tile/Meaning.md.
   }];
   let useDefaultTypePrinterParser = 1;
   let useDefaultAttributePrinterParser = 1;
@@ -32,6 +34,17 @@ def Tile_PtrType : TypeDef<Tile_Dialect, "Ptr"> {
   let builders = [TypeBuilderWithInferredContext<(ins "::mlir::Type":$pointee), [{
     return $_get(pointee.getContext(), pointee);
   }]>];
+}
+
+def Tile_LayoutAttr : AttrDef<Tile_Dialect, "Layout", [DeclareAttrInterfaceMethods<VerifiableTensorEncoding>]> {
+  let mnemonic = "layout";
+  let summary = "a LinearLayout: element at each register, lane, warp and CTA, or at each buffer offset";
+  let description = [{
+    `#tile.layout<[8, 4] register = [[0, 1], [0, 2]] lane = [[1, 0], [2, 0], [4, 0]] warp = []>`: the
+    extents, then for each place the coordinates that each bit of the place's number adds (by xor).
+  }];
+  let parameters = (ins AttrParameter<"::tw::LinearLayout", "the map", "const ::tw::LinearLayout &">:$value);
+  let hasCustomAssemblyFormat = 1;
 }
 
 // One kind of matrix instruction: D = A * B + C of m x n x k elements by one warp, or by one core.

@@ -1,5 +1,4 @@
 // Verifiers of the `tile` operations: what every later stage may rely on.
-#include "ir/simt/Simt.h"
 #include "ir/tile/Box.h"
 #include "ir/tile/Tile.h"
 #include "mlir/IR/Builders.h"
@@ -13,9 +12,9 @@ static RankedTensorType tensorOf(Value value) { return cast<RankedTensorType>(va
 
 /// Checks that all tiles have a layout or none has: `hasLayouts` says which.
 static LogicalResult verifyUniform(Operation *op, ValueRange tiles, bool &hasLayouts) {
-  hasLayouts = simt::hasLayout(tiles.front().getType());
+  hasLayouts = hasLayout(tiles.front().getType());
   for (Value tile : tiles)
-    if (simt::hasLayout(tile.getType()) != hasLayouts)
+    if (hasLayout(tile.getType()) != hasLayouts)
       return op->emitOpError("either all tiles have a layout or none");
   return success();
 }
@@ -27,7 +26,7 @@ static LogicalResult verifyLayout(Operation *op, Value source, Value result,
   bool hasLayouts;
   if (failed(verifyUniform(op, {source, result}, hasLayouts)))
     return failure();
-  if (hasLayouts && simt::layoutOf(result.getType()) != follow(simt::layoutOf(source.getType())))
+  if (hasLayouts && layoutOf(result.getType()) != follow(layoutOf(source.getType())))
     return op->emitOpError("result's layout must be the one that follows from the source's");
   return success();
 }
@@ -75,11 +74,11 @@ LogicalResult BroadcastOp::verify() {
     return failure();
   if (!hasLayouts)
     return success();
-  LinearLayout wanted = simt::layoutOf(result);
+  LinearLayout wanted = layoutOf(result);
   for (int64_t dim = 0; dim < source.getRank(); ++dim)
     if (source.getDimSize(dim) != result.getDimSize(dim))
       wanted = wanted.withDimCollapsed(dim);
-  if (!wanted.registersFrom(simt::layoutOf(source)))
+  if (!wanted.registersFrom(layoutOf(source)))
     return emitOpError("every thread must hold the source's elements that its result repeats");
   return success();
 }
@@ -254,7 +253,7 @@ LogicalResult ReduceOp::verify() {
   if (getResults().size() != getSources().size())
     return emitOpError("must have one result per source");
   for (auto [result, source] : llvm::zip(getResults(), getSources())) {
-    if (result.getType() != simt::reducedType(source.getType(), getAxis()))
+    if (result.getType() != reducedType(source.getType(), getAxis()))
       return emitOpError("results must be the sources without the axis");
   }
   return success();

@@ -1,7 +1,7 @@
 // What the verifiers of layouts and of the simt dialect refuse.
 // RUN: tile-opt --split-input-file --verify-diagnostics %s
 
-#line = #simt.layout<[64] register = [[1]] lane = [[2], [4], [8], [16], [32]] warp = []>
+#line = #tile.layout<[64] register = [[1]] lane = [[2], [4], [8], [16], [32]] warp = []>
 func.func @mixed(%x: tensor<64xf32, #line>) {
   // expected-error @below {{either all tiles have a layout or none}}
   %y = tile.reshape %x : tensor<64xf32, #line> -> tensor<8x8xf32>
@@ -10,8 +10,8 @@ func.func @mixed(%x: tensor<64xf32, #line>) {
 
 // -----
 
-#line = #simt.layout<[64] register = [[1]] lane = [[2], [4], [8], [16], [32]] warp = []>
-#wrong = #simt.layout<[1, 64] register = [[0, 32]] lane = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16]] warp = []>
+#line = #tile.layout<[64] register = [[1]] lane = [[2], [4], [8], [16], [32]] warp = []>
+#wrong = #tile.layout<[1, 64] register = [[0, 32]] lane = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16]] warp = []>
 func.func @expand(%x: tensor<64xf32, #line>) {
   // expected-error @below {{result's layout must be the one that follows from the source's}}
   %y = tile.expand_dims %x axis 0 : tensor<64xf32, #line> -> tensor<1x64xf32, #wrong>
@@ -20,8 +20,8 @@ func.func @expand(%x: tensor<64xf32, #line>) {
 
 // -----
 
-#tall = #simt.layout<[32, 1] register = [] lane = [[1, 0], [2, 0], [4, 0], [8, 0], [16, 0]] warp = []>
-#wide = #simt.layout<[32, 32] register = [[1, 0], [2, 0], [4, 0], [8, 0], [16, 0]] lane = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16]] warp = []>
+#tall = #tile.layout<[32, 1] register = [] lane = [[1, 0], [2, 0], [4, 0], [8, 0], [16, 0]] warp = []>
+#wide = #tile.layout<[32, 32] register = [[1, 0], [2, 0], [4, 0], [8, 0], [16, 0]] lane = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16]] warp = []>
 func.func @broadcast(%x: tensor<32x1xf32, #tall>) {
   // expected-error @below {{every thread must hold the source's elements that its result repeats}}
   %y = tile.broadcast %x : tensor<32x1xf32, #tall> -> tensor<32x32xf32, #wide>
@@ -30,8 +30,8 @@ func.func @broadcast(%x: tensor<32x1xf32, #tall>) {
 
 // -----
 
-#line = #simt.layout<[64] register = [[1]] lane = [[2], [4], [8], [16], [32]] warp = []>
-#other = #simt.layout<[64] register = [[32]] lane = [[1], [2], [4], [8], [16]] warp = []>
+#line = #tile.layout<[64] register = [[1]] lane = [[2], [4], [8], [16], [32]] warp = []>
+#other = #tile.layout<[64] register = [[32]] lane = [[1], [2], [4], [8], [16]] warp = []>
 func.func @access(%p: tensor<64x!tile.ptr<f32>, #line>) {
   // expected-error @below {{value must have the pointee's type and the pointers' shape}}
   %x = tile.load %p : tensor<64x!tile.ptr<f32>, #line> -> tensor<64xf32, #other>
@@ -40,7 +40,7 @@ func.func @access(%p: tensor<64x!tile.ptr<f32>, #line>) {
 
 // -----
 
-#line = #simt.layout<[64] register = [[1]] lane = [[2], [4], [8], [16], [32]] warp = []>
+#line = #tile.layout<[64] register = [[1]] lane = [[2], [4], [8], [16], [32]] warp = []>
 func.func @convert(%x: tensor<64xf32, #line>) {
   // expected-error @below {{converts between tiles with layouts}}
   %y = simt.convert_layout %x : tensor<64xf32, #line> -> tensor<64xf32>
@@ -49,8 +49,8 @@ func.func @convert(%x: tensor<64xf32, #line>) {
 
 // -----
 
-#wide = #simt.layout<[256] register = [] lane = [[1], [2], [4], [8], [16]] warp = [[32], [64], [128]]>
-#four = #simt.layout<[4] register = [] lane = [[0], [0], [0], [0], [0]] warp = [[1], [2], [0]]>
+#wide = #tile.layout<[256] register = [] lane = [[1], [2], [4], [8], [16]] warp = [[32], [64], [128]]>
+#four = #tile.layout<[4] register = [] lane = [[0], [0], [0], [0], [0]] warp = [[1], [2], [0]]>
 func.func @partial(%x: tensor<256xf32, #wide>) {
   // expected-error @below {{result must be 'tensor<8xf32}}
   %y = simt.partial_reduce (%x) axis 0 {
@@ -63,21 +63,21 @@ func.func @partial(%x: tensor<256xf32, #wide>) {
 // -----
 
 // expected-error @below {{a buffer's layout is of offsets only}}
-func.func @buffer(%b: !simt.shared<[2], f32, #simt.layout<[2] register = [[1]]>>) {
+func.func @buffer(%b: !simt.shared<[2], f32, #tile.layout<[2] register = [[1]]>>) {
   return
 }
 
 // -----
 
 // expected-error @below {{a buffer holds every element once}}
-func.func @holes(%b: !simt.shared<[4], f32, #simt.layout<[4] offset = [[1]]>>) {
+func.func @holes(%b: !simt.shared<[4], f32, #tile.layout<[4] offset = [[1]]>>) {
   return
 }
 
 // -----
 
-#line = #simt.layout<[64] register = [[1]] lane = [[2], [4], [8], [16], [32]] warp = []>
-#flat = #simt.layout<[64] offset = [[1], [2], [4], [8], [16], [32]]>
+#line = #tile.layout<[64] register = [[1]] lane = [[2], [4], [8], [16], [32]] warp = []>
+#flat = #tile.layout<[64] offset = [[1], [2], [4], [8], [16], [32]]>
 func.func @store(%x: tensor<64xf16, #line>, %b: !simt.shared<[64], f32, #flat>) {
   // expected-error @below {{value and buffer must have one element type}}
   simt.store_shared %x, %b : tensor<64xf16, #line>, !simt.shared<[64], f32, #flat>
@@ -86,7 +86,7 @@ func.func @store(%x: tensor<64xf16, #line>, %b: !simt.shared<[64], f32, #flat>) 
 
 // -----
 
-#flat = #simt.layout<[64] offset = [[1], [2], [4], [8], [16], [32]]>
+#flat = #tile.layout<[64] offset = [[1], [2], [4], [8], [16], [32]]>
 func.func @scalar(%s: f32, %b: !simt.shared<[64], f32, #flat>) {
   // expected-error @below {{a scalar needs a buffer of one element}}
   simt.store_shared %s, %b : f32, !simt.shared<[64], f32, #flat>
@@ -95,7 +95,7 @@ func.func @scalar(%s: f32, %b: !simt.shared<[64], f32, #flat>) {
 
 // -----
 
-#flat = #simt.layout<[64] offset = [[1], [2], [4], [8], [16], [32]]>
+#flat = #tile.layout<[64] offset = [[1], [2], [4], [8], [16], [32]]>
 func.func @offset() {
   // expected-error @below {{offset must be a multiple of 16 bytes}}
   %b = simt.alloc_shared "b" at 8 : !simt.shared<[64], f32, #flat>
@@ -165,8 +165,8 @@ func.func @mma_rank(%a: tensor<16xf16>, %b: tensor<16x8xf16>, %c: tensor<16x8xf3
 
 // -----
 
-#acc = #simt.layout<[16, 16] register = [[0, 1], [0, 2], [8, 0]] lane = [[0, 4], [0, 8], [1, 0], [2, 0], [4, 0]]>
-#a = #simt.layout<[16, 16] offset = [[0, 1], [0, 2], [0, 4], [0, 8], [1, 0], [2, 0], [4, 0], [8, 0]]>
+#acc = #tile.layout<[16, 16] register = [[0, 1], [0, 2], [8, 0]] lane = [[0, 4], [0, 8], [1, 0], [2, 0], [4, 0]]>
+#a = #tile.layout<[16, 16] offset = [[0, 1], [0, 2], [0, 4], [0, 8], [1, 0], [2, 0], [4, 0], [8, 0]]>
 func.func @mixed_product(%c: tensor<16x16xi32, #acc>) {
   %s = simt.alloc_shared "a" : !simt.shared<[16, 16], bf16, #a>
   // expected-error @+1 {{operands must be all floating-point or all integer}}

@@ -1,8 +1,8 @@
 // Conversions that undo one another vanish; tiles that cost nothing are made in the wanted layout.
 // RUN: tile-opt --canonicalize %s | FileCheck %s
 
-#line = #simt.layout<[64] register = [[1]] lane = [[2], [4], [8], [16], [32]] warp = []>
-#other = #simt.layout<[64] register = [[32]] lane = [[1], [2], [4], [8], [16]] warp = []>
+#line = #tile.layout<[64] register = [[1]] lane = [[2], [4], [8], [16], [32]] warp = []>
+#other = #tile.layout<[64] register = [[32]] lane = [[1], [2], [4], [8], [16]] warp = []>
 
 // CHECK-LABEL: @back
 // CHECK-NEXT: return %arg0
@@ -27,7 +27,7 @@ func.func @free(%s: f32) -> (tensor<64xf32, #other>, tensor<64xi32, #other>, ten
   return %d, %e, %f : tensor<64xf32, #other>, tensor<64xi32, #other>, tensor<64xf32, #other>
 }
 
-#pairs = #simt.layout<[64, 2] register = [[0, 1], [1, 0]] lane = [[2, 0], [4, 0], [8, 0], [16, 0], [32, 0]] warp = []>
+#pairs = #tile.layout<[64, 2] register = [[0, 1], [1, 0]] lane = [[2, 0], [4, 0], [8, 0], [16, 0], [32, 0]] warp = []>
 // A split of a join in another layout is not the join's operands.
 // CHECK-LABEL: @split_of_join
 // CHECK: tile.split

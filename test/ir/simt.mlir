@@ -1,15 +1,15 @@
 // Text of the simt dialect and layouts of tiles: what is printed is read again.
 // RUN: tile-opt %s | tile-opt | FileCheck %s
 
-#row = #simt.layout<[8, 16] register = [[0, 1], [0, 2]] lane = [[0, 4], [0, 8], [1, 0], [2, 0], [4, 0]] warp = [[0, 0]]>
-#line = #simt.layout<[16] register = [[1], [2]] lane = [[4], [8], [0], [0], [0]] warp = [[0]]>
-#flat = #simt.layout<[8, 16] offset = [[0, 1], [0, 2], [0, 4], [0, 8], [1, 0], [2, 0], [4, 0]]>
-#wide = #simt.layout<[1, 16] register = [[0, 1], [0, 2]] lane = [[0, 4], [0, 8], [0, 0], [0, 0], [0, 0]] warp = [[0, 0]]>
-#turned = #simt.layout<[16, 8] register = [[1, 0], [2, 0]] lane = [[4, 0], [8, 0], [0, 1], [0, 2], [0, 4]] warp = [[0, 0]]>
-#swapped = #simt.layout<[16] register = [[2], [1]] lane = [[4], [8], [0], [0], [0]] warp = [[0]]>
+#row = #tile.layout<[8, 16] register = [[0, 1], [0, 2]] lane = [[0, 4], [0, 8], [1, 0], [2, 0], [4, 0]] warp = [[0, 0]]>
+#line = #tile.layout<[16] register = [[1], [2]] lane = [[4], [8], [0], [0], [0]] warp = [[0]]>
+#flat = #tile.layout<[8, 16] offset = [[0, 1], [0, 2], [0, 4], [0, 8], [1, 0], [2, 0], [4, 0]]>
+#wide = #tile.layout<[1, 16] register = [[0, 1], [0, 2]] lane = [[0, 4], [0, 8], [0, 0], [0, 0], [0, 0]] warp = [[0, 0]]>
+#turned = #tile.layout<[16, 8] register = [[1, 0], [2, 0]] lane = [[4, 0], [8, 0], [0, 1], [0, 2], [0, 4]] warp = [[0, 0]]>
+#swapped = #tile.layout<[16] register = [[2], [1]] lane = [[4], [8], [0], [0], [0]] warp = [[0]]>
 
 // CHECK-LABEL: @shapes
-// CHECK: tile.expand_dims %{{.*}} axis 0 : tensor<16xf32, #simt.layout<[16] register = {{\[\[1\], \[2\]\]}} lane = {{\[\[4\], \[8\], \[0\], \[0\], \[0\]\]}} warp = {{\[\[0\]\]}}>>
+// CHECK: tile.expand_dims %{{.*}} axis 0 : tensor<16xf32, #tile.layout<[16] register = {{\[\[1\], \[2\]\]}} lane = {{\[\[4\], \[8\], \[0\], \[0\], \[0\]\]}} warp = {{\[\[0\]\]}}>>
 // CHECK: tile.broadcast
 // CHECK: tile.trans
 // CHECK: tile.reshape
@@ -39,8 +39,8 @@ func.func @shared(%x: tensor<8x16xf32, #row>, %i: tensor<8x16xi32, #row>, %s: i1
   %y = simt.load_shared %b : !simt.shared<[8, 16], f32, #flat> -> tensor<8x16xf32, #row>
   // CHECK: simt.gather_shared %{{.*}}[%{{.*}}] axis 1
   %z = simt.gather_shared %b[%i] axis 1 : !simt.shared<[8, 16], f32, #flat>, tensor<8x16xi32, #row> -> tensor<8x16xf32, #row>
-  %c = simt.alloc_shared "flag" : !simt.shared<[1], i1, #simt.layout<[1] offset = []>>
-  simt.store_shared %s, %c : i1, !simt.shared<[1], i1, #simt.layout<[1] offset = []>>
+  %c = simt.alloc_shared "flag" : !simt.shared<[1], i1, #tile.layout<[1] offset = []>>
+  simt.store_shared %s, %c : i1, !simt.shared<[1], i1, #tile.layout<[1] offset = []>>
   return
 }
 

@@ -17,18 +17,6 @@ import tree
 
 CPP_FOLDERS = ("ir", "frontend", "passes", "runtime", "backend", "python/bindings")
 PACKAGE = "python/tilewright"
-# Two folders of C++ that include each other and still have to be parted. The list only gets shorter: a
-# pair of it that is gone is a problem, too.
-KNOWN_PAIRS = {
-    ("backend/warpsim/core", "backend/warpsim/core/matrix"),
-    ("backend/warpsim/core", "backend/warpsim/core/memory"),
-    ("backend/warpsim/core", "backend/warpsim/core/order"),
-    ("backend/warpsim/core", "backend/warpsim/core/wave"),
-    ("frontend/builtins", "frontend/expressions"),
-    ("frontend/expressions", "frontend/statements"),
-    ("ir/simt", "ir/tile"),
-}
-
 
 # The parts of the Python package: folder -> part, and part -> the parts that it may import. The folders
 # in a folder belong to its part. The package's own files are its face: the names of `import tilewright`.
@@ -144,12 +132,9 @@ def part_problems(uses: Iterable[Use]) -> Iterator[str]:
 
 def pair_problems(root: pathlib.Path, imports: Iterable[Use]) -> Iterator[str]:
     pairs = {**two_way(cpp_uses(root)), **two_way(imports)}
-    for pair in sorted(pairs.keys() - KNOWN_PAIRS):
+    for pair in sorted(pairs):
         use = pairs[pair][0]
         yield f"{use.file}:{use.line}: includes {use.used}: {pair[0]}/ and {pair[1]}/ include each other"
-    # Only of a whole tree: the tests make small ones.
-    for one, other in sorted(KNOWN_PAIRS - pairs.keys() if (root / "CMakeLists.txt").is_file() else ()):
-        yield f"test/lint/folders.py: {one}/ and {other}/ are parted: take them out of KNOWN_PAIRS"
 
 
 def problems(root: pathlib.Path) -> Iterator[str]:

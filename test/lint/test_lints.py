@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pathlib
 
-import folders
 import layering
 import machines
 import pages
@@ -152,21 +151,13 @@ def test_import_between_parts_of_the_package(
     assert not expected or found[0].startswith(f"python/tilewright/{path}.py{expected}")
 
 
-def test_two_folders_of_c_that_include_each_other_are_found(
-    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_two_folders_of_c_that_include_each_other_are_found(tmp_path: pathlib.Path) -> None:
     write(tmp_path, "passes/A.h", '// One file.\n#include "passes/simd/B.h"\n')
     write(tmp_path, "passes/simd/B.h", "")
     assert not list(layering.problems(tmp_path))
     write(tmp_path, "passes/simd/C.h", '#include "passes/A.h"\n')
     (problem,) = layering.problems(tmp_path)
     assert problem.endswith("passes/ and passes/simd/ include each other")
-    monkeypatch.setattr(folders, "KNOWN_PAIRS", {("passes", "passes/simd")})
-    assert not list(layering.problems(tmp_path))
-    write(tmp_path, "CMakeLists.txt", "")
-    write(tmp_path, "passes/simd/C.h", "")
-    (problem,) = layering.problems(tmp_path)
-    assert problem.endswith("passes/ and passes/simd/ are parted: take them out of KNOWN_PAIRS")
 
 
 @pytest.mark.parametrize(

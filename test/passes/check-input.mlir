@@ -15,7 +15,7 @@ func.func @dynamic() {
 }
 
 // -----
-#two = #simt.layout<[64] register = [] lane = [[1], [2], [4], [8], [16]] warp = [[32]]>
+#two = #tile.layout<[64] register = [] lane = [[1], [2], [4], [8], [16]] warp = [[32]]>
 module attributes {simt.num_warps = 1 : i32} {
 func.func @other_warps(%x: f32) {
   // expected-error @+1 {{has a layout with another number of warps than the program}}
@@ -39,7 +39,7 @@ func.func @thread() {
 }
 
 // -----
-#line = #simt.layout<[32] lane = [[1], [2], [4], [8], [16]]>
+#line = #tile.layout<[32] lane = [[1], [2], [4], [8], [16]]>
 module attributes {simt.num_warps = 1 : i32} {
 func.func @memory_between_elements(%p: !tile.ptr<f32>, %c: f32) {
   %x = tile.splat %c : f32 -> tensor<32xf32, #line>
@@ -54,8 +54,8 @@ func.func @memory_between_elements(%p: !tile.ptr<f32>, %c: f32) {
 }
 
 // -----
-#line = #simt.layout<[32] lane = [[1], [2], [4], [8], [16]]>
-#flat = #simt.layout<[32] offset = [[1], [2], [4], [8], [16]]>
+#line = #tile.layout<[32] lane = [[1], [2], [4], [8], [16]]>
+#flat = #tile.layout<[32] offset = [[1], [2], [4], [8], [16]]>
 module attributes {simt.num_warps = 1 : i32} {
 func.func @carried_buffer(%c: i1) {
   %a = simt.alloc_shared "a" at 0 : !simt.shared<[32], f32, #flat>

@@ -27,8 +27,8 @@ func.func @threads(%p: !llvm.ptr<1>, %x: f32) {
   simt.barrier
   simt.global_store %p, %x : !llvm.ptr<1>, f32
   // expected-error @below {{stage lowered: 'simt.alloc_shared' has a shared buffer}}
-  %b = simt.alloc_shared "b" at 0 : !simt.shared<[1], f32, #simt.layout<[1] offset = []>>
+  %b = simt.alloc_shared "b" at 0 : !simt.shared<[1], f32, #tile.layout<[1] offset = []>>
   // expected-error @below {{stage lowered: 'simt.store_shared' is an earlier stage's}}
-  simt.store_shared %x, %b : f32, !simt.shared<[1], f32, #simt.layout<[1] offset = []>>
+  simt.store_shared %x, %b : f32, !simt.shared<[1], f32, #tile.layout<[1] offset = []>>
   return
 }

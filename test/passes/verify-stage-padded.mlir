@@ -15,7 +15,7 @@ func.func @odd(%n: i32) {
 
 // -----
 
-#line = #simt.layout<[64] register = [] lane = [[1], [2], [4], [8], [16]] warp = [[32]]>
+#line = #tile.layout<[64] register = [] lane = [[1], [2], [4], [8], [16]] warp = [[32]]>
 func.func @layout() {
   %x = tile.arange 0 to 64 : tensor<64xi32, #line> // expected-error {{has a tile with a layout, which is a later stage's}}
   return

@@ -1,10 +1,10 @@
 // Stage scheduled: data between warps moves through buffers with offsets.
 // RUN: tile-opt --verify-stage=stage=scheduled --verify-diagnostics %s
 
-#line = #simt.layout<[64] register = [] lane = [[1], [2], [4], [8], [16]] warp = [[32]]>
-#other = #simt.layout<[64] register = [] lane = [[1], [2], [4], [8], [32]] warp = [[16]]>
-#near = #simt.layout<[64] register = [] lane = [[2], [1], [4], [8], [16]] warp = [[32]]>
-#flat = #simt.layout<[64] offset = [[1], [2], [4], [8], [16], [32]]>
+#line = #tile.layout<[64] register = [] lane = [[1], [2], [4], [8], [16]] warp = [[32]]>
+#other = #tile.layout<[64] register = [] lane = [[1], [2], [4], [8], [32]] warp = [[16]]>
+#near = #tile.layout<[64] register = [] lane = [[2], [1], [4], [8], [16]] warp = [[32]]>
+#flat = #tile.layout<[64] offset = [[1], [2], [4], [8], [16], [32]]>
 module attributes {simt.num_warps = 2 : i32} {
 func.func @stage(%x: tensor<64xf32, #line>, %i: tensor<64xi32, #line>) {
   %near = simt.convert_layout %x : tensor<64xf32, #line> -> tensor<64xf32, #near>

@@ -13,7 +13,7 @@
 // Each stage of one kernel on AMD's GPUs can be seen; what does not exist is named.
 
 // LAID-OUT: tile.target = #tile.target<warp_size = 64
-// LAID-OUT: tile.load {{.*}}#simt.layout
+// LAID-OUT: tile.load {{.*}}#tile.layout
 // LLVM: define amdgpu_kernel void @copy(ptr addrspace(1) align 16
 // LLVM: call <4 x i32> @llvm.amdgcn.raw.ptr.buffer.load.v4i32
 // LLVM: "amdgpu-flat-work-group-size"="256,256"

@@ -10,8 +10,8 @@
 // Each stage of one kernel on an NVIDIA GPU can be seen; what does not exist is named.
 
 // LAID-OUT: tile.target = #tile.target<warp_size = 32
-// LAID-OUT: tile.load {{.*}}#simt.layout
-// SCHEDULED: tile.load {{.*}}#simt.layout
+// LAID-OUT: tile.load {{.*}}#tile.layout
+// SCHEDULED: tile.load {{.*}}#tile.layout
 // LOWERED: llvm.func @copy
 // LOWERED: simt.global_load
 // LLVM: define ptx_kernel void @copy

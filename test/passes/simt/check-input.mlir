@@ -17,7 +17,7 @@ func.func @box(%p: !tile.ptr<f32>, %n: i32, %s: i64) {
   return
 }
 //--- warps.mlir
-#one = #simt.layout<[32] lane = [[1], [2], [4], [8], [16]]>
+#one = #tile.layout<[32] lane = [[1], [2], [4], [8], [16]]>
 module attributes {simt.num_warps = 1 : i32} {
 func.func @warps(%x: f32) {
   // expected-error @+1 {{[TW0318] 'tile.splat' has a layout of 1 warps, not 4}}

@@ -25,7 +25,7 @@ not_a_kernel = 3
 SIGNATURE = "*fp16:16,i32:16,1,fp32"
 CONSTANTS = "BM=128,ACT=None"
 SIGNS = {
-    "tile": b"tile.load", "laid-out": b"#simt.layout", "scheduled": b"#simt.layout",
+    "tile": b"tile.load", "laid-out": b"#tile.layout", "scheduled": b"#tile.layout",
     "lowered": b"simt.global_load", "llvm": b"define ptx_kernel", "ptx": b".visible .entry kernel",
     "cubin": b"\x7fELF", "resources": b"registers",
 }  # fmt: skip

@@ -28,7 +28,7 @@ namespace {
 constexpr unsigned kWarpBits = 1; // two warps
 
 std::string layoutText(const LinearLayout &layout) {
-  return formatv("#simt.layout<[{0}] {1}>",
+  return formatv("#tile.layout<[{0}] {1}>",
                  llvm::make_range(layout.shape().begin(), layout.shape().end()), layout.text());
 }
 

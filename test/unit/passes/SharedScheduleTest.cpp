@@ -21,11 +21,11 @@ using namespace tw::simt;
 
 static constexpr unsigned kElements = 128, kNumLayouts = 4;
 static constexpr llvm::StringLiteral kAliases = R"(
-#l0 = #simt.layout<[128] register = [[64]] lane = [[1], [2], [4], [8], [16]] warp = [[32]]>
-#l1 = #simt.layout<[128] register = [[64]] lane = [[4], [2], [1], [8], [16]] warp = [[32]]>
-#l2 = #simt.layout<[128] register = [[32]] lane = [[1], [2], [4], [8], [16]] warp = [[64]]>
-#l3 = #simt.layout<[128] register = [[1], [64], [32]] lane = [[2], [4], [8], [16], [0]] warp = [[0]]>
-#flat = #simt.layout<[128] offset = [[1], [2], [4], [8], [16], [32], [64]]>
+#l0 = #tile.layout<[128] register = [[64]] lane = [[1], [2], [4], [8], [16]] warp = [[32]]>
+#l1 = #tile.layout<[128] register = [[64]] lane = [[4], [2], [1], [8], [16]] warp = [[32]]>
+#l2 = #tile.layout<[128] register = [[32]] lane = [[1], [2], [4], [8], [16]] warp = [[64]]>
+#l3 = #tile.layout<[128] register = [[1], [64], [32]] lane = [[2], [4], [8], [16], [0]] warp = [[0]]>
+#flat = #tile.layout<[128] offset = [[1], [2], [4], [8], [16], [32], [64]]>
 !buffer = !simt.shared<[128], f64, #flat>
 module attributes {simt.num_warps = 2 : i32} {
 func.func @kernel(%n: i32, %c: i1, %x0: tensor<128xf64, #l0>, %x1: tensor<128xf64, #l1>,

@@ -1,11 +1,11 @@
 // RUN: tile-opt %s -split-input-file -assign-layouts="num-warps=4 remarks=true" -verify-diagnostics | FileCheck %s
 
 // What is computed from a load works in the load's layout; indices are made in it. Nothing is converted.
-#plain = #simt.layout<[1024] register = [[128], [256], [512]] lane = [[1], [2], [4], [8], [16]] warp = [[32], [64]]>
-#wide = #simt.layout<[1024] register = [[1], [2], [512]] lane = [[4], [8], [16], [32], [64]] warp = [[128], [256]]>
+#plain = #tile.layout<[1024] register = [[128], [256], [512]] lane = [[1], [2], [4], [8], [16]] warp = [[32], [64]]>
+#wide = #tile.layout<[1024] register = [[1], [2], [512]] lane = [[4], [8], [16], [32], [64]] warp = [[128], [256]]>
 // CHECK-LABEL: func.func @elementwise
 // CHECK-NOT: simt.convert_layout
-// CHECK: math.exp %{{.*}} : tensor<1024xf32, #simt.layout<[1024] register = {{\[}}[1], [2], [512]]
+// CHECK: math.exp %{{.*}} : tensor<1024xf32, #tile.layout<[1024] register = {{\[}}[1], [2], [512]]
 // CHECK-NOT: simt.convert_layout
 // CHECK: return
 module attributes {simt.num_warps = 4 : i32, tile.target = #tile.target<warp_size = 32, shared_bytes = 101376, registers = 255, spare_registers = 52, max_warps = 32, vector_bits = 128, line_bytes = 128, sector_bytes = 32, banks = 32, bank_bytes = 4>} {
@@ -26,8 +26,8 @@ func.func @elementwise(%p: !tile.ptr<f32>) {
 // -----
 
 // A transposing copy converts once, where the elements are smallest: before they are widened.
-#rows = #simt.layout<[64, 64] register = [[0, 1], [0, 2], [0, 4], [16, 0], [32, 0]] lane = [[0, 8], [0, 16], [0, 32], [1, 0], [2, 0]] warp = [[4, 0], [8, 0]]>
-#columns = #simt.layout<[64, 64] register = [[1, 0], [2, 0], [4, 0], [0, 16], [0, 32]] lane = [[8, 0], [16, 0], [32, 0], [0, 1], [0, 2]] warp = [[0, 4], [0, 8]]>
+#rows = #tile.layout<[64, 64] register = [[0, 1], [0, 2], [0, 4], [16, 0], [32, 0]] lane = [[0, 8], [0, 16], [0, 32], [1, 0], [2, 0]] warp = [[4, 0], [8, 0]]>
+#columns = #tile.layout<[64, 64] register = [[1, 0], [2, 0], [4, 0], [0, 16], [0, 32]] lane = [[8, 0], [16, 0], [32, 0], [0, 1], [0, 2]] warp = [[0, 4], [0, 8]]>
 // CHECK-LABEL: func.func @transpose
 // CHECK: %[[V:.*]] = tile.load
 // CHECK: %[[C:.*]] = simt.convert_layout %[[V]] : tensor<64x64xf16,
@@ -49,11 +49,11 @@ func.func @transpose(%p: tensor<64x64x!tile.ptr<f16>, #rows>, %o: tensor<64x64x!
 
 // A loop carries the accumulator as the product makes it; only what is stored at the end is converted,
 // after it is narrowed.
-#plain = #simt.layout<[64, 64] register = [[4, 0], [8, 0], [16, 0], [32, 0], [0, 32]] lane = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16]] warp = [[1, 0], [2, 0]]>
-#acc = #simt.layout<[64, 64] register = [[0, 1], [0, 2], [1, 0], [2, 0], [0, 32]] lane = [[0, 4], [0, 8], [0, 16], [4, 0], [8, 0]] warp = [[16, 0], [32, 0]]>
+#plain = #tile.layout<[64, 64] register = [[4, 0], [8, 0], [16, 0], [32, 0], [0, 32]] lane = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16]] warp = [[1, 0], [2, 0]]>
+#acc = #tile.layout<[64, 64] register = [[0, 1], [0, 2], [1, 0], [2, 0], [0, 32]] lane = [[0, 4], [0, 8], [0, 16], [4, 0], [8, 0]] warp = [[16, 0], [32, 0]]>
 // CHECK-LABEL: func.func @accumulator
 // CHECK-NOT: simt.convert_layout
-// CHECK: %[[SUM:.*]] = scf.for {{.*}} -> (tensor<64x64xf32, #simt.layout<[64, 64] register = {{\[}}[0, 1], [0, 2], [1, 0], [2, 0], [0, 32]]
+// CHECK: %[[SUM:.*]] = scf.for {{.*}} -> (tensor<64x64xf32, #tile.layout<[64, 64] register = {{\[}}[0, 1], [0, 2], [1, 0], [2, 0], [0, 32]]
 // CHECK-NOT: simt.convert_layout
 // CHECK: %[[N:.*]] = arith.truncf %[[SUM]]
 // CHECK: %[[C:.*]] = simt.convert_layout %[[N]] : tensor<64x64xf16,
@@ -79,8 +79,8 @@ func.func @accumulator(%a: tensor<64x64xf16, #plain>, %o: tensor<64x64x!tile.ptr
 // -----
 
 // Two loads of one index tile in two layouts: the indices are computed twice, which costs less.
-#a = #simt.layout<[256] register = [[1]] lane = [[2], [4], [8], [16], [32]] warp = [[64], [128]]>
-#b = #simt.layout<[256] register = [[128]] lane = [[1], [2], [4], [8], [16]] warp = [[32], [64]]>
+#a = #tile.layout<[256] register = [[1]] lane = [[2], [4], [8], [16], [32]] warp = [[64], [128]]>
+#b = #tile.layout<[256] register = [[128]] lane = [[1], [2], [4], [8], [16]] warp = [[32], [64]]>
 // CHECK-LABEL: func.func @recompute
 // CHECK-COUNT-2: tile.arange 0 to 256
 // CHECK-NOT: simt.convert_layout
@@ -103,19 +103,19 @@ func.func @recompute(%p: !tile.ptr<f32>, %o: !tile.ptr<f32>) {
 // -----
 
 // A few results of a reduction are stored by the threads that have them.
-#rows = #simt.layout<[8, 32] register = [[4, 0]] lane = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16]] warp = [[1, 0], [2, 0]]>
-#store = #simt.layout<[8] lane = [[1], [2], [4], [0], [0]] warp = [[0], [0]]>
+#rows = #tile.layout<[8, 32] register = [[4, 0]] lane = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16]] warp = [[1, 0], [2, 0]]>
+#store = #tile.layout<[8] lane = [[1], [2], [4], [0], [0]] warp = [[0], [0]]>
 // CHECK-LABEL: func.func @few_results
 // CHECK-NOT: simt.convert_layout
-// CHECK: tile.store {{.*}} tensor<8xf32, #simt.layout<[8] register = {{\[}}[4]] lane = {{\[}}[0], [0], [0], [0], [0]] warp = {{\[}}[1], [2]]>>
+// CHECK: tile.store {{.*}} tensor<8xf32, #tile.layout<[8] register = {{\[}}[4]] lane = {{\[}}[0], [0], [0], [0], [0]] warp = {{\[}}[1], [2]]>>
 module attributes {simt.num_warps = 4 : i32} {
 func.func @few_results(%x: tensor<8x32xf32, #rows>, %p: !tile.ptr<f32>) {
   %sum = tile.reduce(%x) axis 1 commutative {
   ^bb0(%a: f32, %b: f32):
     %add = arith.addf %a, %b : f32
     tile.yield %add : f32
-  } : (tensor<8x32xf32, #rows>) -> tensor<8xf32, #simt.layout<[8] register = [[4]] lane = [[0], [0], [0], [0], [0]] warp = [[1], [2]]>>
-  %s = simt.convert_layout %sum : tensor<8xf32, #simt.layout<[8] register = [[4]] lane = [[0], [0], [0], [0], [0]] warp = [[1], [2]]>> -> tensor<8xf32, #store>
+  } : (tensor<8x32xf32, #rows>) -> tensor<8xf32, #tile.layout<[8] register = [[4]] lane = [[0], [0], [0], [0], [0]] warp = [[1], [2]]>>
+  %s = simt.convert_layout %sum : tensor<8xf32, #tile.layout<[8] register = [[4]] lane = [[0], [0], [0], [0], [0]] warp = [[1], [2]]>> -> tensor<8xf32, #store>
   %r = tile.arange 0 to 8 : tensor<8xi32, #store>
   %ps = tile.splat %p : !tile.ptr<f32> -> tensor<8x!tile.ptr<f32>, #store>
   %q = tile.addptr %ps, %r : tensor<8x!tile.ptr<f32>, #store>, tensor<8xi32, #store>
@@ -127,11 +127,11 @@ func.func @few_results(%x: tensor<8x32xf32, #rows>, %p: !tile.ptr<f32>) {
 // -----
 
 // Both branches yield the layout of what is loaded; the constant is made in it.
-#plain = #simt.layout<[128] lane = [[1], [2], [4], [8], [16]] warp = [[32], [64]]>
-#wide = #simt.layout<[128] register = [[1], [2]] lane = [[4], [8], [16], [32], [64]] warp = [[0], [0]]>
+#plain = #tile.layout<[128] lane = [[1], [2], [4], [8], [16]] warp = [[32], [64]]>
+#wide = #tile.layout<[128] register = [[1], [2]] lane = [[4], [8], [16], [32], [64]] warp = [[0], [0]]>
 // CHECK-LABEL: func.func @branch
 // CHECK-NOT: simt.convert_layout
-// CHECK: scf.if {{.*}} -> (tensor<128xf32, #simt.layout<[128] register = {{\[}}[1], [2]]
+// CHECK: scf.if {{.*}} -> (tensor<128xf32, #tile.layout<[128] register = {{\[}}[1], [2]]
 // CHECK-NOT: simt.convert_layout
 // CHECK: tile.store
 module attributes {simt.num_warps = 4 : i32} {

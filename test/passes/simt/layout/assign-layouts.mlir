@@ -4,11 +4,11 @@
 // CHECK: module attributes {simt.num_warps = 4 : i32
 // CHECK-LABEL: func.func @rows_and_columns
 // CHECK-NOT: simt.convert_layout
-// CHECK-DAG: tile.arange 0 to 16 : tensor<16xi32, [[ROWS:#simt.layout<\[16\] register = \[\[4\], \[8\]\] lane = \[\[0\], \[0\], \[0\], \[0\], \[0\]\] warp = \[\[1\], \[2\]\]>]]>
-// CHECK-DAG: tile.arange 0 to 32 : tensor<32xi32, [[COLUMNS:#simt.layout<\[32\] lane = \[\[1\], \[2\], \[4\], \[8\], \[16\]\] warp = \[\[0\], \[0\]\]>]]>
+// CHECK-DAG: tile.arange 0 to 16 : tensor<16xi32, [[ROWS:#tile.layout<\[16\] register = \[\[4\], \[8\]\] lane = \[\[0\], \[0\], \[0\], \[0\], \[0\]\] warp = \[\[1\], \[2\]\]>]]>
+// CHECK-DAG: tile.arange 0 to 32 : tensor<32xi32, [[COLUMNS:#tile.layout<\[32\] lane = \[\[1\], \[2\], \[4\], \[8\], \[16\]\] warp = \[\[0\], \[0\]\]>]]>
 // CHECK: tile.expand_dims %{{.*}} axis 1 : tensor<16xi32, [[ROWS]]>
 // CHECK: tile.expand_dims %{{.*}} axis 0 : tensor<32xi32, [[COLUMNS]]>
-// CHECK: tile.load %{{.*}} -> tensor<16x32xf32, [[TILE:#simt.layout<\[16, 32\][^>]*>]]>
+// CHECK: tile.load %{{.*}} -> tensor<16x32xf32, [[TILE:#tile.layout<\[16, 32\][^>]*>]]>
 // CHECK: } : (tensor<16x32xf32, [[TILE]]>) -> tensor<16xf32, [[ROWS]]>
 // CHECK: tile.store {{.*}}tensor<16x32xf32, [[TILE]]>
 module attributes {tile.target = #tile.target<warp_size = 32, shared_bytes = 101376, registers = 255, spare_registers = 52, max_warps = 32, vector_bits = 128, line_bytes = 128, sector_bytes = 32, banks = 32, bank_bytes = 4>} {
@@ -42,7 +42,7 @@ func.func @rows_and_columns(%p: !tile.ptr<f32>, %stride: i32) {
 
 // The accumulator of a product has 4 x 4 elements per lane, and the loop carries it like that.
 // CHECK-LABEL: func.func @product
-// CHECK: arith.constant dense<0.000000e+00> : tensor<64x64xf32, [[ACC:#simt.layout<\[64, 64\] register = \[\[0, 1\], \[0, 2\], \[1, 0\], \[2, 0\], \[0, 32\]\] lane = \[\[0, 4\], \[0, 8\], \[0, 16\], \[4, 0\], \[8, 0\]\] warp = \[\[16, 0\], \[32, 0\]\]>]]>
+// CHECK: arith.constant dense<0.000000e+00> : tensor<64x64xf32, [[ACC:#tile.layout<\[64, 64\] register = \[\[0, 1\], \[0, 2\], \[1, 0\], \[2, 0\], \[0, 32\]\] lane = \[\[0, 4\], \[0, 8\], \[0, 16\], \[4, 0\], \[8, 0\]\] warp = \[\[16, 0\], \[32, 0\]\]>]]>
 // CHECK: scf.for {{.*}} -> (tensor<64x64xf32, [[ACC]]>)
 // CHECK: tile.dot {{.*}} -> tensor<64x64xf32, [[ACC]]>
 func.func @product(%a: tensor<64x32xf32>, %b: tensor<32x64xf32>, %n: i32) -> tensor<64x64xf32> {
@@ -60,7 +60,7 @@ func.func @product(%a: tensor<64x32xf32>, %b: tensor<32x64xf32>, %n: i32) -> ten
 
 // A scan has no warps along its axis: every warp scans the whole, each lane a run of neighbours.
 // CHECK-LABEL: func.func @scan
-// CHECK: } : (tensor<1024xf32, #simt.layout<[1024] register = {{\[}}[1], [2], [4], [8], [16]] lane = {{\[}}[32], [64], [128], [256], [512]] warp = {{\[}}[0], [0]]>>)
+// CHECK: } : (tensor<1024xf32, #tile.layout<[1024] register = {{\[}}[1], [2], [4], [8], [16]] lane = {{\[}}[32], [64], [128], [256], [512]] warp = {{\[}}[0], [0]]>>)
 func.func @scan(%x: tensor<1024xf32>) -> tensor<1024xf32> {
   %y = tile.scan(%x) axis 0 {
   ^bb0(%a: f32, %b: f32):

@@ -2,7 +2,7 @@
 
 // Each lane reads 16 bytes: conversions lead to the layout of the access and back.
 // CHECK-LABEL: func.func @wide
-// CHECK: %[[PTR:.*]] = simt.convert_layout {{.*}} -> tensor<1024x!tile.ptr<f32>, [[WIDE:#simt.layout<\[1024\] register = \[\[1\], \[2\], \[512\]\] lane = \[\[4\], \[8\], \[16\], \[32\], \[64\]\] warp = \[\[128\], \[256\]\]>]]>
+// CHECK: %[[PTR:.*]] = simt.convert_layout {{.*}} -> tensor<1024x!tile.ptr<f32>, [[WIDE:#tile.layout<\[1024\] register = \[\[1\], \[2\], \[512\]\] lane = \[\[4\], \[8\], \[16\], \[32\], \[64\]\] warp = \[\[128\], \[256\]\]>]]>
 // CHECK: %[[MASK:.*]] = simt.convert_layout {{.*}} -> tensor<1024xi1, [[WIDE]]>
 // CHECK: %[[V:.*]] = tile.load %[[PTR]] mask %[[MASK]]
 // CHECK: simt.convert_layout %[[V]] : tensor<1024xf32, [[WIDE]]> ->
@@ -22,7 +22,7 @@ func.func @wide(%p: !tile.ptr<f32> {tile.divisibility = 16 : i64}, %n: i32 {tile
 
 // Accesses that share a shape share a layout: the f16 ones decide, each lane stores f32 in two parts.
 // CHECK-LABEL: func.func @shared_by_two_types
-// CHECK: tile.load {{.*}} -> tensor<1024xf16, [[BOTH:#simt.layout<\[1024\] register = \[\[1\], \[2\], \[4\]\] lane = \[\[8\][^>]*>]]>
+// CHECK: tile.load {{.*}} -> tensor<1024xf16, [[BOTH:#tile.layout<\[1024\] register = \[\[1\], \[2\], \[4\]\] lane = \[\[8\][^>]*>]]>
 // CHECK: tile.store {{.*}} : tensor<1024x!tile.ptr<f32>, [[BOTH]]>, tensor<1024xf32, [[BOTH]]>
 func.func @shared_by_two_types(%p: !tile.ptr<f16> {tile.divisibility = 16 : i64}, %o: !tile.ptr<f32> {tile.divisibility = 16 : i64}) {
   %r = tile.arange 0 to 1024 : tensor<1024xi32>
@@ -40,7 +40,7 @@ func.func @shared_by_two_types(%p: !tile.ptr<f16> {tile.divisibility = 16 : i64}
 
 // A tile whose columns are contiguous is read along them; its rows are summed without crossing warps.
 // CHECK-LABEL: func.func @columns
-// CHECK: tile.load {{.*}} -> tensor<64x32xf32, #simt.layout<[64, 32] register = {{\[}}[1, 0], [2, 0], [0, 8], [0, 16]] lane = {{\[}}[4, 0], [8, 0], [16, 0], [32, 0], [0, 1]] warp = {{\[}}[0, 2], [0, 4]]>>
+// CHECK: tile.load {{.*}} -> tensor<64x32xf32, #tile.layout<[64, 32] register = {{\[}}[1, 0], [2, 0], [0, 8], [0, 16]] lane = {{\[}}[4, 0], [8, 0], [16, 0], [32, 0], [0, 1]] warp = {{\[}}[0, 2], [0, 4]]>>
 func.func @columns(%p: !tile.ptr<f32> {tile.divisibility = 16 : i64}, %stride: i32 {tile.divisibility = 16 : i64}) -> tensor<64x32xf32> {
   %r = tile.arange 0 to 64 : tensor<64xi32>
   %c = tile.arange 0 to 32 : tensor<32xi32>

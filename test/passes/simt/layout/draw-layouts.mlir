@@ -1,12 +1,12 @@
 // Each layout is drawn once: w is the warp, l the lane, r the register; o an offset in a buffer.
 // RUN: tile-opt --draw-layouts %s -o /dev/null 2>&1 | FileCheck %s
 
-#pairs = #simt.layout<[4, 4] register = [[0, 1]] lane = [[0, 2], [1, 0], [2, 0], [0, 0], [0, 0]] warp = []>
-#rows = #simt.layout<[4, 4] offset = [[0, 1], [0, 2], [1, 0], [2, 0]]>
-// CHECK: remark: #simt.layout<[4, 4] register
+#pairs = #tile.layout<[4, 4] register = [[0, 1]] lane = [[0, 2], [1, 0], [2, 0], [0, 0], [0, 0]] warp = []>
+#rows = #tile.layout<[4, 4] offset = [[0, 1], [0, 2], [1, 0], [2, 0]]>
+// CHECK: remark: #tile.layout<[4, 4] register
 // CHECK-NEXT: l0 r0 x4 l0 r1 x4 l1 r0 x4 l1 r1 x4
 // CHECK-NEXT: l2 r0 x4 l2 r1 x4 l3 r0 x4 l3 r1 x4
-// CHECK: remark: #simt.layout<[4, 4] offset
+// CHECK: remark: #tile.layout<[4, 4] offset
 // CHECK-NEXT: o0 o1 o2 o3
 // CHECK-NOT: remark
 func.func @twice(%x: f32) {

@@ -2,9 +2,9 @@
 // in the buffer; others as they are.
 // RUN: tile-opt --lower-simt --canonicalize --split-input-file %s | FileCheck %s
 
-#b = #simt.layout<[16, 64] register = [[1, 0], [2, 0], [4, 0], [0, 32]] lane = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [8, 0]]>
-#rows = #simt.layout<[16, 64] offset = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [1, 32], [2, 16], [4, 0], [8, 0]]>
-#columns = #simt.layout<[16, 64] offset = [[1, 0], [2, 0], [4, 0], [8, 0], [0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32]]>
+#b = #tile.layout<[16, 64] register = [[1, 0], [2, 0], [4, 0], [0, 32]] lane = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [8, 0]]>
+#rows = #tile.layout<[16, 64] offset = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [1, 32], [2, 16], [4, 0], [8, 0]]>
+#columns = #tile.layout<[16, 64] offset = [[1, 0], [2, 0], [4, 0], [8, 0], [0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32]]>
 #machine = #tile.target<warp_size = 64, shared_bytes = 65536, registers = 512, spare_registers = 64, max_warps = 16, vector_bits = 128, line_bytes = 128, sector_bytes = 64, banks = 32, bank_bytes = 4, features = [load_transposed]>
 
 module attributes {tile.target = #machine, simt.num_warps = 1 : i32} {

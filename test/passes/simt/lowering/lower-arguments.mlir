@@ -3,7 +3,7 @@
 // below it.
 // RUN: tile-opt --lower-simt %s | FileCheck %s
 
-#row = #simt.layout<[128] lane = [[1], [2], [4], [8], [16]] warp = [[32], [64]]>
+#row = #tile.layout<[128] lane = [[1], [2], [4], [8], [16]] warp = [[32], [64]]>
 module attributes {simt.num_warps = 4 : i32, tile.target = #tile.target<warp_size = 32, shared_bytes = 65536, registers = 255, spare_registers = 52, max_warps = 32, vector_bits = 128, line_bytes = 128, sector_bytes = 32, banks = 32, bank_bytes = 4>} {
 // CHECK-LABEL: @read_or_written
 // CHECK-SAME: {llvm.align = 16 : i64, llvm.noalias, tile.disjoint, tile.forward}, %{{.*}}: !llvm.ptr<1> {llvm.noalias, tile.disjoint, tile.forward}, %{{.*}}: !llvm.ptr<1> {tile.forward})

@@ -1,8 +1,8 @@
 // Atomics, prints and checks are the owner's.
 // RUN: tile-opt --lower-simt %s | FileCheck %s
 
-#copies = #simt.layout<[64] register = [[32]] lane = [[1], [2], [4], [8], [16]] warp = [[0]]>
-#whole = #simt.layout<[64] register = [] lane = [[1], [2], [4], [8], [16]] warp = [[32]]>
+#copies = #tile.layout<[64] register = [[32]] lane = [[1], [2], [4], [8], [16]] warp = [[0]]>
+#whole = #tile.layout<[64] register = [] lane = [[1], [2], [4], [8], [16]] warp = [[32]]>
 module attributes {simt.num_warps = 2 : i32} {
 // CHECK-LABEL: llvm.func @atomics
 func.func @atomics(%lock: !tile.ptr<i32>, %one: i32) {

@@ -1,11 +1,11 @@
 // Conversions inside a warp: by names alone, by selects in a lane, by shuffles.
 // RUN: tile-opt --lower-simt --split-input-file %s | FileCheck %s
 
-#two = #simt.layout<[128] register = [[1], [2]] lane = [[4], [8], [16], [32], [64]]>
-#renamed = #simt.layout<[128] register = [[2], [1]] lane = [[4], [8], [16], [32], [64]]>
-#swapped = #simt.layout<[128] register = [[4], [2]] lane = [[1], [8], [16], [32], [64]]>
-#moved = #simt.layout<[128] register = [[1], [2]] lane = [[8], [4], [16], [32], [64]]>
-#mixed = #simt.layout<[128] register = [[1], [2]] lane = [[5], [8], [16], [32], [64]]>
+#two = #tile.layout<[128] register = [[1], [2]] lane = [[4], [8], [16], [32], [64]]>
+#renamed = #tile.layout<[128] register = [[2], [1]] lane = [[4], [8], [16], [32], [64]]>
+#swapped = #tile.layout<[128] register = [[4], [2]] lane = [[1], [8], [16], [32], [64]]>
+#moved = #tile.layout<[128] register = [[1], [2]] lane = [[8], [4], [16], [32], [64]]>
+#mixed = #tile.layout<[128] register = [[1], [2]] lane = [[5], [8], [16], [32], [64]]>
 module attributes {simt.num_warps = 1 : i32} {
 // CHECK-LABEL: llvm.func @rename
 // CHECK-NOT: simt.shuffle

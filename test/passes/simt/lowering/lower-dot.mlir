@@ -1,9 +1,9 @@
 // Products from shared memory by multiply-adds.
 // RUN: tile-opt --lower-simt %s | FileCheck %s
 
-#acc = #simt.layout<[16, 16] register = [[0, 1], [0, 2], [8, 0]] lane = [[0, 4], [0, 8], [1, 0], [2, 0], [4, 0]]>
-#a = #simt.layout<[16, 64] offset = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [1, 0], [2, 0], [4, 0], [8, 0]]>
-#b = #simt.layout<[64, 16] offset = [[0, 1], [0, 2], [0, 4], [0, 8], [1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [32, 0]]>
+#acc = #tile.layout<[16, 16] register = [[0, 1], [0, 2], [8, 0]] lane = [[0, 4], [0, 8], [1, 0], [2, 0], [4, 0]]>
+#a = #tile.layout<[16, 64] offset = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [1, 0], [2, 0], [4, 0], [8, 0]]>
+#b = #tile.layout<[64, 16] offset = [[0, 1], [0, 2], [0, 4], [0, 8], [1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [32, 0]]>
 module attributes {simt.num_warps = 1 : i32} {
 // Eight steps of k at once: of each of 2 rows of A one access of 16 bytes, of B one of 4 columns per
 // step; 2 x 4 multiply-adds per step.

@@ -1,7 +1,7 @@
 // Elementwise operations: one copy per register, and one for registers that are known to be equal.
 // RUN: tile-opt --lower-simt %s | FileCheck %s
 
-#eight = #simt.layout<[1024] register = [[1], [2], [512]] lane = [[4], [8], [16], [32], [64]] warp = [[128], [256]]>
+#eight = #tile.layout<[1024] register = [[1], [2], [512]] lane = [[4], [8], [16], [32], [64]] warp = [[128], [256]]>
 module attributes {simt.num_warps = 4 : i32} {
 // A bound that is a multiple of 16 divides no group of four: two groups, two masks.
 // CHECK-LABEL: llvm.func @masks

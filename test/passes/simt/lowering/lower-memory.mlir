@@ -1,7 +1,7 @@
 // Loads and stores of one thread: neighbours by one instruction, copies by their owner.
 // RUN: tile-opt --lower-simt --split-input-file %s | FileCheck %s
 
-#four = #simt.layout<[512] register = [[1], [2]] lane = [[4], [8], [16], [32], [64]] warp = [[128], [256]]>
+#four = #tile.layout<[512] register = [[1], [2]] lane = [[4], [8], [16], [32], [64]] warp = [[128], [256]]>
 module attributes {simt.num_warps = 4 : i32} {
 // CHECK-LABEL: llvm.func @wide
 func.func @wide(%p: !tile.ptr<f32> {tile.divisibility = 16 : i64}, %q: !tile.ptr<f32> {tile.divisibility = 16 : i64}) {
@@ -70,7 +70,7 @@ func.func @scalars(%p: !tile.ptr<i1>, %q: !tile.ptr<!tile.ptr<f32>>) {
 
 // -----
 
-#copies = #simt.layout<[32] register = [] lane = [[1], [2], [4], [8], [16]] warp = [[0], [0]]>
+#copies = #tile.layout<[32] register = [] lane = [[1], [2], [4], [8], [16]] warp = [[0], [0]]>
 module attributes {simt.num_warps = 4 : i32} {
 // Warps 1 to 3 hold copies.
 // CHECK-LABEL: llvm.func @copies

@@ -2,24 +2,24 @@
 // RUN: tile-opt --lower-simt --canonicalize %s | FileCheck %s
 // RUN: sed 's/by groups/by counts/' %s | tile-opt --lower-simt --canonicalize | FileCheck %s --check-prefix=COUNTS
 
-#a = #simt.layout<[32, 16] register = [[0, 1], [8, 0], [0, 8]] lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]] warp = [[16, 0]]>
-#b = #simt.layout<[16, 16] register = [[1, 0], [8, 0], [0, 8]] lane = [[2, 0], [4, 0], [0, 1], [0, 2], [0, 4]] warp = [[0, 0]]>
-#c = #simt.layout<[32, 16] register = [[0, 1], [8, 0], [0, 8]] lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]] warp = [[16, 0]]>
-#rows = #simt.layout<[32, 16] offset = [[0, 1], [0, 2], [0, 4], [0, 8], [1, 0], [2, 0], [4, 8], [8, 0], [16, 0]]>
-#columns = #simt.layout<[16, 16] offset = [[0, 1], [0, 2], [0, 4], [0, 8], [1, 0], [2, 0], [4, 8], [8, 0]]>
+#a = #tile.layout<[32, 16] register = [[0, 1], [8, 0], [0, 8]] lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]] warp = [[16, 0]]>
+#b = #tile.layout<[16, 16] register = [[1, 0], [8, 0], [0, 8]] lane = [[2, 0], [4, 0], [0, 1], [0, 2], [0, 4]] warp = [[0, 0]]>
+#c = #tile.layout<[32, 16] register = [[0, 1], [8, 0], [0, 8]] lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]] warp = [[16, 0]]>
+#rows = #tile.layout<[32, 16] offset = [[0, 1], [0, 2], [0, 4], [0, 8], [1, 0], [2, 0], [4, 8], [8, 0], [16, 0]]>
+#columns = #tile.layout<[16, 16] offset = [[0, 1], [0, 2], [0, 4], [0, 8], [1, 0], [2, 0], [4, 8], [8, 0]]>
 #mma = #tile.mma<16 x 8 x 16, f16 in "k0 m3 k3 | k1 k2 m0 m1 m2", f16 in "k0 k3 | k1 k2 n0 n1 n2" -> f32 in "n0 m3 | n1 n2 m0 m1 m2">
 #bytes = #tile.mma<16 x 8 x 32, i8 in "k0 k1 m3 k4 | k2 k3 m0 m1 m2", i8 in "k0 k1 k4 | k2 k3 n0 n1 n2" -> i32 in "n0 m3 | n1 n2 m0 m1 m2">
 #words = #tile.mma<16 x 8 x 8, tf32 in "m3 k2 | k0 k1 m0 m1 m2", tf32 in "k2 | k0 k1 n0 n1 n2" -> f32 in "n0 m3 | n1 n2 m0 m1 m2">
 #machine = #tile.target<warp_size = 32, shared_bytes = 65536, registers = 255, spare_registers = 52, max_warps = 32, vector_bits = 128, line_bytes = 128, sector_bytes = 32, banks = 32, bank_bytes = 4, mma = [#mma], copies = [#tile.copy<each_lane of [4, 8, 16] by groups>], features = [load_matrix]>
-#a32 = #simt.layout<[16, 8] register = [[8, 0], [0, 4]] lane = [[0, 1], [0, 2], [1, 0], [2, 0], [4, 0]] warp = [[0, 0]]>
-#b32 = #simt.layout<[8, 8] register = [[4, 0]] lane = [[1, 0], [2, 0], [0, 1], [0, 2], [0, 4]] warp = [[0, 0]]>
-#c32 = #simt.layout<[16, 8] register = [[0, 1], [8, 0]] lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]] warp = [[0, 0]]>
-#plain = #simt.layout<[16, 8] offset = [[0, 1], [0, 2], [0, 4], [1, 0], [2, 0], [4, 0], [8, 0]]>
-#copy = #simt.layout<[32, 16] register = [[0, 1], [0, 2], [0, 4]] lane = [[0, 8], [1, 0], [2, 0], [4, 0], [8, 0]] warp = [[16, 0]]>
-#a8 = #simt.layout<[32, 32] register = [[0, 1], [0, 2], [8, 0], [0, 16]] lane = [[0, 4], [0, 8], [1, 0], [2, 0], [4, 0]] warp = [[16, 0]]>
-#b8 = #simt.layout<[32, 16] register = [[1, 0], [2, 0], [16, 0], [0, 1]] lane = [[4, 0], [8, 0], [0, 2], [0, 4], [0, 8]] warp = [[0, 0]]>
-#c8 = #simt.layout<[32, 16] register = [[0, 2], [8, 0], [0, 1]] lane = [[0, 4], [0, 8], [1, 0], [2, 0], [4, 0]] warp = [[16, 0]]>
-#rows8 = #simt.layout<[32, 16] offset = [[0, 1], [0, 2], [0, 4], [0, 8], [1, 0], [2, 0], [4, 0], [8, 0], [16, 0]]>
+#a32 = #tile.layout<[16, 8] register = [[8, 0], [0, 4]] lane = [[0, 1], [0, 2], [1, 0], [2, 0], [4, 0]] warp = [[0, 0]]>
+#b32 = #tile.layout<[8, 8] register = [[4, 0]] lane = [[1, 0], [2, 0], [0, 1], [0, 2], [0, 4]] warp = [[0, 0]]>
+#c32 = #tile.layout<[16, 8] register = [[0, 1], [8, 0]] lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]] warp = [[0, 0]]>
+#plain = #tile.layout<[16, 8] offset = [[0, 1], [0, 2], [0, 4], [1, 0], [2, 0], [4, 0], [8, 0]]>
+#copy = #tile.layout<[32, 16] register = [[0, 1], [0, 2], [0, 4]] lane = [[0, 8], [1, 0], [2, 0], [4, 0], [8, 0]] warp = [[16, 0]]>
+#a8 = #tile.layout<[32, 32] register = [[0, 1], [0, 2], [8, 0], [0, 16]] lane = [[0, 4], [0, 8], [1, 0], [2, 0], [4, 0]] warp = [[16, 0]]>
+#b8 = #tile.layout<[32, 16] register = [[1, 0], [2, 0], [16, 0], [0, 1]] lane = [[4, 0], [8, 0], [0, 2], [0, 4], [0, 8]] warp = [[0, 0]]>
+#c8 = #tile.layout<[32, 16] register = [[0, 2], [8, 0], [0, 1]] lane = [[0, 4], [0, 8], [1, 0], [2, 0], [4, 0]] warp = [[16, 0]]>
+#rows8 = #tile.layout<[32, 16] offset = [[0, 1], [0, 2], [0, 4], [0, 8], [1, 0], [2, 0], [4, 0], [8, 0], [16, 0]]>
 
 module attributes {tile.target = #machine, simt.num_warps = 2 : i32} {
 // CHECK-LABEL: llvm.func @product
@@ -104,15 +104,17 @@ func.func @split(%x: f32, %y: f32) {
 // COUNTS-COUNT-3: simt.global_to_shared
 // COUNTS-NOT: simt.async
 // COUNTS: simt.copies_wait 3
-func.func @copies(%x: !tile.ptr<f16>, %exists: i1, %number: i32) {
+func.func @copies(%x: !tile.ptr<f16>, %exists: i1, %number: i32, %next: i32) {
   %ring = simt.alloc_shared "a" slots 3 at 0 : <[32, 16], f16, #rows>
-  %slot = simt.slot %ring[%number] phase 2 : <[32, 16], f16, #rows>
+  %slot = simt.slot %ring[%number] phase 1 : <[32, 16], f16, #rows>
+  %other = simt.slot %ring[%next] phase 2 : <[32, 16], f16, #rows>
   %pointers = tile.splat %x : !tile.ptr<f16> -> tensor<32x16x!tile.ptr<f16>, #copy>
   %mask = tile.splat %exists : i1 -> tensor<32x16xi1, #copy>
   simt.async_copy %pointers, %slot mask %mask : tensor<32x16xi1, #copy> pieces 8 along 1 : tensor<32x16x!tile.ptr<f16>, #copy>, <[32, 16], f16, #rows>
-  simt.async_copy %pointers, %slot mask %mask : tensor<32x16xi1, #copy> pieces 4 along 1 : tensor<32x16x!tile.ptr<f16>, #copy>, <[32, 16], f16, #rows>
+  simt.async_copy %pointers, %other mask %mask : tensor<32x16xi1, #copy> pieces 4 along 1 : tensor<32x16x!tile.ptr<f16>, #copy>, <[32, 16], f16, #rows>
   simt.async_commit
   simt.async_wait 1
+  simt.async_wait 0
   return
 }
 }

@@ -1,7 +1,7 @@
 // Reductions and scans inside each warp.
 // RUN: tile-opt --lower-simt --split-input-file %s | FileCheck %s
 
-#row = #simt.layout<[1024] register = [[1], [2], [128], [256], [512]] lane = [[4], [8], [16], [32], [64]]>
+#row = #tile.layout<[1024] register = [[1], [2], [128], [256], [512]] lane = [[4], [8], [16], [32], [64]]>
 module attributes {simt.num_warps = 1 : i32} {
 // Registers first: 31 additions, then one shuffle and addition per bit of the lane.
 // CHECK-LABEL: llvm.func @sum
@@ -40,8 +40,8 @@ func.func @in_order(%x: f32) {
 
 // -----
 
-#rows = #simt.layout<[4, 64] register = [[0, 1], [1, 0], [2, 0]] lane = [[0, 2], [0, 4], [0, 8], [0, 16], [0, 32]]>
-#reduced = #simt.layout<[4] register = [[1], [2]] lane = [[0], [0], [0], [0], [0]]>
+#rows = #tile.layout<[4, 64] register = [[0, 1], [1, 0], [2, 0]] lane = [[0, 2], [0, 4], [0, 8], [0, 16], [0, 32]]>
+#reduced = #tile.layout<[4] register = [[1], [2]] lane = [[0], [0], [0], [0], [0]]>
 module attributes {simt.num_warps = 1 : i32} {
 // Several operands, one line per register that remains.
 // CHECK-LABEL: llvm.func @rows
@@ -79,7 +79,7 @@ func.func @scan(%x: f32) {
 
 // -----
 
-#row = #simt.layout<[256] register = [[1], [2], [128]] lane = [[4], [8], [16], [32], [64]]>
+#row = #tile.layout<[256] register = [[1], [2], [128]] lane = [[4], [8], [16], [32], [64]]>
 module attributes {simt.num_warps = 1 : i32} {
 // Eight elements of a thread, in threes where any order gives the same: ((0 1 2) 6 7), (3 4 5).
 // CHECK-LABEL: llvm.func @extremum

@@ -1,10 +1,10 @@
 // Tiles in shared memory: wide accesses, the owner's copies, gathers.
 // RUN: tile-opt --lower-simt --split-input-file %s | FileCheck %s
 
-#rows = #simt.layout<[32, 32] register = [[0, 1], [0, 2], [8, 0], [16, 0]] lane = [[0, 4], [0, 8], [0, 16], [1, 0], [2, 0]] warp = [[4, 0]]>
-#copies = #simt.layout<[32] register = [] lane = [[1], [2], [4], [8], [16]] warp = [[0]]>
-#buffer = #simt.layout<[32, 32] offset = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [1, 0], [2, 0], [4, 0], [8, 0], [16, 0]]>
-#line = #simt.layout<[32] offset = [[1], [2], [4], [8], [16]]>
+#rows = #tile.layout<[32, 32] register = [[0, 1], [0, 2], [8, 0], [16, 0]] lane = [[0, 4], [0, 8], [0, 16], [1, 0], [2, 0]] warp = [[4, 0]]>
+#copies = #tile.layout<[32] register = [] lane = [[1], [2], [4], [8], [16]] warp = [[0]]>
+#buffer = #tile.layout<[32, 32] offset = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [1, 0], [2, 0], [4, 0], [8, 0], [16, 0]]>
+#line = #tile.layout<[32] offset = [[1], [2], [4], [8], [16]]>
 module attributes {simt.num_warps = 2 : i32} {
 // CHECK-LABEL: llvm.func @wide
 // CHECK: simt.shared_address 256

@@ -6,12 +6,12 @@
 // RUN: sed 's/\[4, 8\]/[4, 0]/; s/lane = \[\[8\], \[0\], \[0\], \[8\]/lane = [[8], [0], [0], [0]/; s/\[0, 8\], \[0, 0\]\] warp/[0, 0], [0, 0]] warp/' %s | tile-opt --pipeline-loops=num-stages=2 2>/dev/null | FileCheck %s --check-prefix=REGISTERS
 // RUN: sed 's/of \[16\]/of [4]/' %s | tile-opt --pipeline-loops=num-stages=2 2>/dev/null | FileCheck %s --check-prefix=REGISTERS
 
-#copy = #simt.layout<[32, 16] register = [[0, 1], [0, 2], [0, 4]] lane = [[0, 8], [1, 0], [2, 0], [4, 8], [8, 0]] warp = [[16, 0]]>
-#row = #simt.layout<[1, 16] register = [[0, 1], [0, 2], [0, 4]] lane = [[0, 8], [0, 0], [0, 0], [0, 8], [0, 0]] warp = [[0, 0]]>
-#column = #simt.layout<[16] register = [[1], [2], [4]] lane = [[8], [0], [0], [8], [0]] warp = [[0]]>
-#a = #simt.layout<[32, 16] register = [[0, 1], [8, 0], [0, 8]] lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]] warp = [[16, 0]]>
-#b = #simt.layout<[16, 8] register = [[1, 0], [8, 0]] lane = [[2, 0], [4, 0], [0, 1], [0, 2], [0, 4]] warp = [[0, 0]]>
-#c = #simt.layout<[32, 8] register = [[0, 1], [8, 0]] lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]] warp = [[16, 0]]>
+#copy = #tile.layout<[32, 16] register = [[0, 1], [0, 2], [0, 4]] lane = [[0, 8], [1, 0], [2, 0], [4, 8], [8, 0]] warp = [[16, 0]]>
+#row = #tile.layout<[1, 16] register = [[0, 1], [0, 2], [0, 4]] lane = [[0, 8], [0, 0], [0, 0], [0, 8], [0, 0]] warp = [[0, 0]]>
+#column = #tile.layout<[16] register = [[1], [2], [4]] lane = [[8], [0], [0], [8], [0]] warp = [[0]]>
+#a = #tile.layout<[32, 16] register = [[0, 1], [8, 0], [0, 8]] lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]] warp = [[16, 0]]>
+#b = #tile.layout<[16, 8] register = [[1, 0], [8, 0]] lane = [[2, 0], [4, 0], [0, 1], [0, 2], [0, 4]] warp = [[0, 0]]>
+#c = #tile.layout<[32, 8] register = [[0, 1], [8, 0]] lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]] warp = [[16, 0]]>
 #mma = #tile.mma<16 x 8 x 16, f16 in "k0 m3 k3 | k1 k2 m0 m1 m2", f16 in "k0 k3 | k1 k2 n0 n1 n2" -> f32 in "n0 m3 | n1 n2 m0 m1 m2">
 #machine = #tile.target<warp_size = 32, shared_bytes = 65536, registers = 255, spare_registers = 52, max_warps = 32, vector_bits = 128, line_bytes = 128, sector_bytes = 32, banks = 32, bank_bytes = 4, mma = [#mma], copies = [#tile.copy<lane_after_lane of [16] by counts>]>
 

@@ -5,10 +5,10 @@
 // RUN: sed 's/by groups/by barriers/' %s | tile-opt --pipeline-loops=num-stages=3 --split-input-file 2>/dev/null | FileCheck %s --check-prefix=REGISTERS
 // RUN: sed 's/by groups/by barriers/' %s | tile-opt --pipeline-loops=num-stages=2 --split-input-file 2>/dev/null | tile-opt --canonicalize --split-input-file | FileCheck %s --check-prefix=SLOTS
 
-#copy = #simt.layout<[32, 16] register = [[0, 1], [0, 2], [0, 4]] lane = [[0, 8], [1, 0], [2, 0], [4, 0], [8, 0]] warp = [[16, 0]]>
-#a = #simt.layout<[32, 16] register = [[0, 1], [8, 0], [0, 8]] lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]] warp = [[16, 0]]>
-#b = #simt.layout<[16, 8] register = [[1, 0], [8, 0]] lane = [[2, 0], [4, 0], [0, 1], [0, 2], [0, 4]] warp = [[0, 0]]>
-#c = #simt.layout<[32, 8] register = [[0, 1], [8, 0]] lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]] warp = [[16, 0]]>
+#copy = #tile.layout<[32, 16] register = [[0, 1], [0, 2], [0, 4]] lane = [[0, 8], [1, 0], [2, 0], [4, 0], [8, 0]] warp = [[16, 0]]>
+#a = #tile.layout<[32, 16] register = [[0, 1], [8, 0], [0, 8]] lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]] warp = [[16, 0]]>
+#b = #tile.layout<[16, 8] register = [[1, 0], [8, 0]] lane = [[2, 0], [4, 0], [0, 1], [0, 2], [0, 4]] warp = [[0, 0]]>
+#c = #tile.layout<[32, 8] register = [[0, 1], [8, 0]] lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]] warp = [[16, 0]]>
 #mma = #tile.mma<16 x 8 x 16, f16 in "k0 m3 k3 | k1 k2 m0 m1 m2", f16 in "k0 k3 | k1 k2 n0 n1 n2" -> f32 in "n0 m3 | n1 n2 m0 m1 m2">
 #machine = #tile.target<warp_size = 32, shared_bytes = 65536, registers = 255, spare_registers = 52, max_warps = 32, vector_bits = 128, line_bytes = 128, sector_bytes = 32, banks = 32, bank_bytes = 4, mma = [#mma], copies = [#tile.copy<each_lane of [4, 8, 16] by groups>], features = [load_matrix]>
 
@@ -69,9 +69,9 @@ module attributes {tile.target = #machine, simt.num_warps = 2 : i32} {
 // CHECK: simt.async_wait 0
 func.func @carried_pointers(%base: tensor<32x16x!tile.ptr<f16>, #copy> {tile.divisibility = 16 : i64}, %step: tensor<32x16xi32, #copy>, %b: tensor<16x8xf16, #b>, %acc: tensor<32x8xf32, #c>, %lower: i32, %upper: i32, %x: !tile.ptr<f16> {tile.divisibility = 16 : i64}) -> tensor<32x8xf32, #c> {
   %one = arith.constant 1 : i32
-  %columns = tile.arange 0 to 16 : tensor<16xi32, #simt.layout<[16] register = [[1], [2], [4]] lane = [[8], [0], [0], [0], [0]] warp = [[0]]>>
-  %row = tile.expand_dims %columns axis 0 : tensor<16xi32, #simt.layout<[16] register = [[1], [2], [4]] lane = [[8], [0], [0], [0], [0]] warp = [[0]]>> -> tensor<1x16xi32, #simt.layout<[1, 16] register = [[0, 1], [0, 2], [0, 4]] lane = [[0, 8], [0, 0], [0, 0], [0, 0], [0, 0]] warp = [[0, 0]]>>
-  %offsets = tile.broadcast %row : tensor<1x16xi32, #simt.layout<[1, 16] register = [[0, 1], [0, 2], [0, 4]] lane = [[0, 8], [0, 0], [0, 0], [0, 0], [0, 0]] warp = [[0, 0]]>> -> tensor<32x16xi32, #copy>
+  %columns = tile.arange 0 to 16 : tensor<16xi32, #tile.layout<[16] register = [[1], [2], [4]] lane = [[8], [0], [0], [0], [0]] warp = [[0]]>>
+  %row = tile.expand_dims %columns axis 0 : tensor<16xi32, #tile.layout<[16] register = [[1], [2], [4]] lane = [[8], [0], [0], [0], [0]] warp = [[0]]>> -> tensor<1x16xi32, #tile.layout<[1, 16] register = [[0, 1], [0, 2], [0, 4]] lane = [[0, 8], [0, 0], [0, 0], [0, 0], [0, 0]] warp = [[0, 0]]>>
+  %offsets = tile.broadcast %row : tensor<1x16xi32, #tile.layout<[1, 16] register = [[0, 1], [0, 2], [0, 4]] lane = [[0, 8], [0, 0], [0, 0], [0, 0], [0, 0]] warp = [[0, 0]]>> -> tensor<32x16xi32, #copy>
   %start = tile.splat %x : !tile.ptr<f16> -> tensor<32x16x!tile.ptr<f16>, #copy>
   %pointers = tile.addptr %start, %offsets : tensor<32x16x!tile.ptr<f16>, #copy>, tensor<32x16xi32, #copy>
   %r:2 = scf.for %i = %lower to %upper step %one iter_args(%sum = %acc, %advance = %lower) -> (tensor<32x8xf32, #c>, i32) : i32 {
@@ -95,9 +95,9 @@ func.func @carried_pointers(%base: tensor<32x16x!tile.ptr<f16>, #copy> {tile.div
 func.func @acquired(%x: !tile.ptr<f16> {tile.disjoint, tile.divisibility = 16 : i64}, %flag: !tile.ptr<i32> {tile.disjoint}, %b: tensor<16x8xf16, #b>, %acc: tensor<32x8xf32, #c>, %lower: i32, %upper: i32) -> tensor<32x8xf32, #c> {
   %one = arith.constant 1 : i32
   %zero = arith.constant 0 : i32
-  %columns = tile.arange 0 to 16 : tensor<16xi32, #simt.layout<[16] register = [[1], [2], [4]] lane = [[8], [0], [0], [0], [0]] warp = [[0]]>>
-  %row = tile.expand_dims %columns axis 0 : tensor<16xi32, #simt.layout<[16] register = [[1], [2], [4]] lane = [[8], [0], [0], [0], [0]] warp = [[0]]>> -> tensor<1x16xi32, #simt.layout<[1, 16] register = [[0, 1], [0, 2], [0, 4]] lane = [[0, 8], [0, 0], [0, 0], [0, 0], [0, 0]] warp = [[0, 0]]>>
-  %offsets = tile.broadcast %row : tensor<1x16xi32, #simt.layout<[1, 16] register = [[0, 1], [0, 2], [0, 4]] lane = [[0, 8], [0, 0], [0, 0], [0, 0], [0, 0]] warp = [[0, 0]]>> -> tensor<32x16xi32, #copy>
+  %columns = tile.arange 0 to 16 : tensor<16xi32, #tile.layout<[16] register = [[1], [2], [4]] lane = [[8], [0], [0], [0], [0]] warp = [[0]]>>
+  %row = tile.expand_dims %columns axis 0 : tensor<16xi32, #tile.layout<[16] register = [[1], [2], [4]] lane = [[8], [0], [0], [0], [0]] warp = [[0]]>> -> tensor<1x16xi32, #tile.layout<[1, 16] register = [[0, 1], [0, 2], [0, 4]] lane = [[0, 8], [0, 0], [0, 0], [0, 0], [0, 0]] warp = [[0, 0]]>>
+  %offsets = tile.broadcast %row : tensor<1x16xi32, #tile.layout<[1, 16] register = [[0, 1], [0, 2], [0, 4]] lane = [[0, 8], [0, 0], [0, 0], [0, 0], [0, 0]] warp = [[0, 0]]>> -> tensor<32x16xi32, #copy>
   %start = tile.splat %x : !tile.ptr<f16> -> tensor<32x16x!tile.ptr<f16>, #copy>
   %pointers = tile.addptr %start, %offsets : tensor<32x16x!tile.ptr<f16>, #copy>, tensor<32x16xi32, #copy>
   %r = scf.for %i = %lower to %upper step %one iter_args(%sum = %acc) -> (tensor<32x8xf32, #c>) : i32 {
@@ -149,9 +149,9 @@ func.func @overwritten(%pointers: tensor<32x16x!tile.ptr<f16>, #copy>, %b: tenso
 // CHECK: scf.yield %{{.*}}, %[[NEXT]],
 func.func @gathered(%table: !tile.ptr<i32>, %pointers: tensor<32x16x!tile.ptr<f16>, #copy> {tile.divisibility = 16 : i64}, %x: !tile.ptr<f16> {tile.divisibility = 16 : i64}, %b: tensor<16x8xf16, #b>, %acc: tensor<32x8xf32, #c>, %lower: i32, %upper: i32) -> tensor<32x8xf32, #c> {
   %one = arith.constant 1 : i32
-  %columns = tile.arange 0 to 16 : tensor<16xi32, #simt.layout<[16] register = [[1], [2], [4]] lane = [[8], [0], [0], [0], [0]] warp = [[0]]>>
-  %row = tile.expand_dims %columns axis 0 : tensor<16xi32, #simt.layout<[16] register = [[1], [2], [4]] lane = [[8], [0], [0], [0], [0]] warp = [[0]]>> -> tensor<1x16xi32, #simt.layout<[1, 16] register = [[0, 1], [0, 2], [0, 4]] lane = [[0, 8], [0, 0], [0, 0], [0, 0], [0, 0]] warp = [[0, 0]]>>
-  %offsets = tile.broadcast %row : tensor<1x16xi32, #simt.layout<[1, 16] register = [[0, 1], [0, 2], [0, 4]] lane = [[0, 8], [0, 0], [0, 0], [0, 0], [0, 0]] warp = [[0, 0]]>> -> tensor<32x16xi32, #copy>
+  %columns = tile.arange 0 to 16 : tensor<16xi32, #tile.layout<[16] register = [[1], [2], [4]] lane = [[8], [0], [0], [0], [0]] warp = [[0]]>>
+  %row = tile.expand_dims %columns axis 0 : tensor<16xi32, #tile.layout<[16] register = [[1], [2], [4]] lane = [[8], [0], [0], [0], [0]] warp = [[0]]>> -> tensor<1x16xi32, #tile.layout<[1, 16] register = [[0, 1], [0, 2], [0, 4]] lane = [[0, 8], [0, 0], [0, 0], [0, 0], [0, 0]] warp = [[0, 0]]>>
+  %offsets = tile.broadcast %row : tensor<1x16xi32, #tile.layout<[1, 16] register = [[0, 1], [0, 2], [0, 4]] lane = [[0, 8], [0, 0], [0, 0], [0, 0], [0, 0]] warp = [[0, 0]]>> -> tensor<32x16xi32, #copy>
   %start = tile.splat %x : !tile.ptr<f16> -> tensor<32x16x!tile.ptr<f16>, #copy>
   %base = tile.addptr %start, %offsets : tensor<32x16x!tile.ptr<f16>, #copy>, tensor<32x16xi32, #copy>
   %r = scf.for %i = %lower to %upper step %one iter_args(%sum = %acc) -> (tensor<32x8xf32, #c>) : i32 {
@@ -192,9 +192,9 @@ func.func @gathered(%table: !tile.ptr<i32>, %pointers: tensor<32x16x!tile.ptr<f1
 // TWO: scf.yield
 func.func @two_products(%x: !tile.ptr<f16> {tile.divisibility = 16 : i64}, %y: !tile.ptr<f16> {tile.divisibility = 16 : i64}, %b: tensor<16x8xf16, #b>, %acc: tensor<32x8xf32, #c>, %lower: i32, %upper: i32) -> tensor<32x8xf32, #c> {
   %one = arith.constant 1 : i32
-  %columns = tile.arange 0 to 16 : tensor<16xi32, #simt.layout<[16] register = [[1], [2], [4]] lane = [[8], [0], [0], [0], [0]] warp = [[0]]>>
-  %row = tile.expand_dims %columns axis 0 : tensor<16xi32, #simt.layout<[16] register = [[1], [2], [4]] lane = [[8], [0], [0], [0], [0]] warp = [[0]]>> -> tensor<1x16xi32, #simt.layout<[1, 16] register = [[0, 1], [0, 2], [0, 4]] lane = [[0, 8], [0, 0], [0, 0], [0, 0], [0, 0]] warp = [[0, 0]]>>
-  %offsets = tile.broadcast %row : tensor<1x16xi32, #simt.layout<[1, 16] register = [[0, 1], [0, 2], [0, 4]] lane = [[0, 8], [0, 0], [0, 0], [0, 0], [0, 0]] warp = [[0, 0]]>> -> tensor<32x16xi32, #copy>
+  %columns = tile.arange 0 to 16 : tensor<16xi32, #tile.layout<[16] register = [[1], [2], [4]] lane = [[8], [0], [0], [0], [0]] warp = [[0]]>>
+  %row = tile.expand_dims %columns axis 0 : tensor<16xi32, #tile.layout<[16] register = [[1], [2], [4]] lane = [[8], [0], [0], [0], [0]] warp = [[0]]>> -> tensor<1x16xi32, #tile.layout<[1, 16] register = [[0, 1], [0, 2], [0, 4]] lane = [[0, 8], [0, 0], [0, 0], [0, 0], [0, 0]] warp = [[0, 0]]>>
+  %offsets = tile.broadcast %row : tensor<1x16xi32, #tile.layout<[1, 16] register = [[0, 1], [0, 2], [0, 4]] lane = [[0, 8], [0, 0], [0, 0], [0, 0], [0, 0]] warp = [[0, 0]]>> -> tensor<32x16xi32, #copy>
   %xs = tile.splat %x : !tile.ptr<f16> -> tensor<32x16x!tile.ptr<f16>, #copy>
   %ys = tile.splat %y : !tile.ptr<f16> -> tensor<32x16x!tile.ptr<f16>, #copy>
   %first = tile.addptr %xs, %offsets : tensor<32x16x!tile.ptr<f16>, #copy>, tensor<32x16xi32, #copy>

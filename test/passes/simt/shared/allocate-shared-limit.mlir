@@ -1,8 +1,8 @@
 // Too much shared memory: the error names the buffers that need it at once, and what fits.
 // RUN: tile-opt --allocate-shared --split-input-file --verify-diagnostics %s
 
-#row = #simt.layout<[64, 64] register = [[0, 1], [0, 2], [8, 0], [16, 0], [32, 0]] lane = [[0, 4], [0, 8], [0, 16], [0, 32], [1, 0]] warp = [[2, 0], [4, 0]]>
-#buffer = #simt.layout<[64, 64] offset = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [32, 0]]>
+#row = #tile.layout<[64, 64] register = [[0, 1], [0, 2], [8, 0], [16, 0], [32, 0]] lane = [[0, 4], [0, 8], [0, 16], [0, 32], [1, 0]] warp = [[2, 0], [4, 0]]>
+#buffer = #tile.layout<[64, 64] offset = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [32, 0]]>
 module attributes {simt.num_warps = 4 : i32, tile.target = #tile.target<warp_size = 32, shared_bytes = 20000, registers = 255, spare_registers = 52, max_warps = 32, vector_bits = 128, line_bytes = 128, sector_bytes = 32, banks = 32, bank_bytes = 4>} {
 func.func @too_large(%x: tensor<64x64xf32, #row>, %y: tensor<64x64xf32, #row>) {
   // expected-error @below {{[TW0311] this kernel needs 32768 bytes of shared memory, but the target has 20000}}
@@ -20,8 +20,8 @@ func.func @too_large(%x: tensor<64x64xf32, #row>, %y: tensor<64x64xf32, #row>) {
 // -----
 
 // Buffers that share memory stay within the limit.
-#row = #simt.layout<[64, 64] register = [[0, 1], [0, 2], [8, 0], [16, 0], [32, 0]] lane = [[0, 4], [0, 8], [0, 16], [0, 32], [1, 0]] warp = [[2, 0], [4, 0]]>
-#buffer = #simt.layout<[64, 64] offset = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [32, 0]]>
+#row = #tile.layout<[64, 64] register = [[0, 1], [0, 2], [8, 0], [16, 0], [32, 0]] lane = [[0, 4], [0, 8], [0, 16], [0, 32], [1, 0]] warp = [[2, 0], [4, 0]]>
+#buffer = #tile.layout<[64, 64] offset = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [32, 0]]>
 module attributes {simt.num_warps = 4 : i32, tile.target = #tile.target<warp_size = 32, shared_bytes = 20000, registers = 255, spare_registers = 52, max_warps = 32, vector_bits = 128, line_bytes = 128, sector_bytes = 32, banks = 32, bank_bytes = 4>} {
 // expected-remark @below {{shared memory: 16384 bytes in 2 buffers}}
 func.func @fits(%x: tensor<64x64xf32, #row>) {
@@ -38,8 +38,8 @@ func.func @fits(%x: tensor<64x64xf32, #row>) {
 // -----
 
 // A ring of slots: fewer iterations in work fit.
-#rows = #simt.layout<[64, 64] offset = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [32, 0]]>
-#spread = #simt.layout<[64, 64] register = [[0, 1], [0, 2], [8, 0], [16, 0], [32, 0]] lane = [[0, 4], [0, 8], [0, 16], [0, 32], [1, 0]] warp = [[2, 0], [4, 0]]>
+#rows = #tile.layout<[64, 64] offset = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [32, 0]]>
+#spread = #tile.layout<[64, 64] register = [[0, 1], [0, 2], [8, 0], [16, 0], [32, 0]] lane = [[0, 4], [0, 8], [0, 16], [0, 32], [1, 0]] warp = [[2, 0], [4, 0]]>
 module attributes {simt.num_warps = 4 : i32, tile.target = #tile.target<warp_size = 32, shared_bytes = 20000, registers = 255, spare_registers = 52, max_warps = 32, vector_bits = 128, line_bytes = 128, sector_bytes = 32, banks = 32, bank_bytes = 4>} {
 func.func @too_many_stages(%x: tensor<64x64xf16, #spread>, %number: i32) {
   // expected-error @below {{[TW0311] this kernel needs 24576 bytes of shared memory, but the target has 20000}}
@@ -54,7 +54,7 @@ func.func @too_many_stages(%x: tensor<64x64xf16, #spread>, %number: i32) {
 // -----
 
 // What nothing accesses takes no memory.
-#rows = #simt.layout<[64, 64] offset = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [32, 0]]>
+#rows = #tile.layout<[64, 64] offset = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [32, 0]]>
 module attributes {simt.num_warps = 4 : i32, tile.target = #tile.target<warp_size = 32, shared_bytes = 20000, registers = 255, spare_registers = 52, max_warps = 32, vector_bits = 128, line_bytes = 128, sector_bytes = 32, banks = 32, bank_bytes = 4>} {
 func.func @unused_slot(%number: i32) {
   %ring = simt.alloc_shared "load of line 7" slots 3 : !simt.shared<[64, 64], f16, #rows>

@@ -2,8 +2,8 @@
 // RUN: tile-opt --allocate-shared --split-input-file %s | FileCheck %s
 // RUN: tile-opt --allocate-shared --split-input-file --verify-diagnostics %s -o /dev/null
 
-#row = #simt.layout<[1024] register = [[1], [2], [512]] lane = [[4], [8], [16], [32], [64]] warp = [[128], [256]]>
-#buffer = #simt.layout<[1024] offset = [[1], [2], [4], [8], [16], [32], [64], [128], [256], [512]]>
+#row = #tile.layout<[1024] register = [[1], [2], [512]] lane = [[4], [8], [16], [32], [64]] warp = [[128], [256]]>
+#buffer = #tile.layout<[1024] offset = [[1], [2], [4], [8], [16], [32], [64], [128], [256], [512]]>
 // CHECK: simt.shared_buffers = [
 // CHECK-SAME: ["first", 0, 4096], ["second", 4096, 4096], ["third", 0, 4096]]
 // CHECK-SAME: simt.shared_bytes = 8192 : i64
@@ -27,8 +27,8 @@ func.func @reuse(%x: tensor<1024xf32, #row>) {
 // -----
 
 // What a loop reads in its next iteration lives as long as the loop.
-#row = #simt.layout<[1024] register = [[1], [2], [512]] lane = [[4], [8], [16], [32], [64]] warp = [[128], [256]]>
-#buffer = #simt.layout<[1024] offset = [[1], [2], [4], [8], [16], [32], [64], [128], [256], [512]]>
+#row = #tile.layout<[1024] register = [[1], [2], [512]] lane = [[4], [8], [16], [32], [64]] warp = [[128], [256]]>
+#buffer = #tile.layout<[1024] offset = [[1], [2], [4], [8], [16], [32], [64], [128], [256], [512]]>
 // CHECK: ["carried", 0, 4096], ["within", 4096, 4096], ["after", 0, 4096]]
 module attributes {simt.num_warps = 4 : i32} {
 // CHECK-LABEL: @loop
@@ -54,8 +54,8 @@ func.func @loop(%x: tensor<1024xf32, #row>, %n: i32) {
 // -----
 
 // Small buffers do not share: that would cost a barrier. Unused ones vanish; offsets are multiples of 16.
-#four = #simt.layout<[4] register = [[1], [2]] lane = [[0], [0], [0], [0], [0]] warp = [[0], [0]]>
-#buffer = #simt.layout<[4] offset = [[1], [2]]>
+#four = #tile.layout<[4] register = [[1], [2]] lane = [[0], [0], [0], [0], [0]] warp = [[0], [0]]>
+#buffer = #tile.layout<[4] offset = [[1], [2]]>
 // CHECK: ["a", 0, 16], ["b", 16, 16]]
 // CHECK-SAME: simt.shared_bytes = 32
 module attributes {simt.num_warps = 4 : i32} {
@@ -75,8 +75,8 @@ func.func @small(%x: tensor<4xi1, #four>) {
 // -----
 
 // A branch's buffers may lie where the other branch's do.
-#row = #simt.layout<[1024] register = [[1], [2], [512]] lane = [[4], [8], [16], [32], [64]] warp = [[128], [256]]>
-#buffer = #simt.layout<[1024] offset = [[1], [2], [4], [8], [16], [32], [64], [128], [256], [512]]>
+#row = #tile.layout<[1024] register = [[1], [2], [512]] lane = [[4], [8], [16], [32], [64]] warp = [[128], [256]]>
+#buffer = #tile.layout<[1024] offset = [[1], [2], [4], [8], [16], [32], [64], [128], [256], [512]]>
 // CHECK: ["then", 0, 4096], ["else", 0, 4096]]
 module attributes {simt.num_warps = 4 : i32} {
 // expected-remark @below {{shared memory: 4096 bytes in 2 buffers}}

@@ -1,9 +1,9 @@
 // What does not fit in shared memory goes through it in rounds; what fits stays whole.
 // RUN: tile-opt --divide-buffers --allocate-shared --insert-barriers --verify-stage=stage=scheduled --split-input-file %s | FileCheck %s
 
-#columns = #simt.layout<[64, 64] register = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32]] lane = [[1, 0], [2, 0], [4, 0], [8, 0], [16, 0]] warp = [[32, 0]]>
-#rows = #simt.layout<[64, 64] register = [[1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [32, 0]] lane = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16]] warp = [[0, 32]]>
-#flat = #simt.layout<[64, 64] offset = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [32, 0]]>
+#columns = #tile.layout<[64, 64] register = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32]] lane = [[1, 0], [2, 0], [4, 0], [8, 0], [16, 0]] warp = [[32, 0]]>
+#rows = #tile.layout<[64, 64] register = [[1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [32, 0]] lane = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16]] warp = [[0, 32]]>
+#flat = #tile.layout<[64, 64] offset = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [32, 0]]>
 module attributes {simt.num_warps = 2 : i32, tile.target = #tile.target<warp_size = 32, shared_bytes = 10000, registers = 255, spare_registers = 52, max_warps = 32, vector_bits = 128, line_bytes = 128, sector_bytes = 32, banks = 32, bank_bytes = 4>} {
 
 // No element is in a register before and after: the halves are columns, which registers of the
@@ -32,9 +32,9 @@ func.func @halves(%x: tensor<64x64xf32, #columns>) -> tensor<64x64xf32, #rows> {
 
 // -----
 
-#columns = #simt.layout<[64, 64] register = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32]] lane = [[1, 0], [2, 0], [4, 0], [8, 0], [16, 0]] warp = [[32, 0]]>
-#rows = #simt.layout<[64, 64] register = [[1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [32, 0]] lane = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16]] warp = [[0, 32]]>
-#flat = #simt.layout<[64, 64] offset = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [32, 0]]>
+#columns = #tile.layout<[64, 64] register = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32]] lane = [[1, 0], [2, 0], [4, 0], [8, 0], [16, 0]] warp = [[32, 0]]>
+#rows = #tile.layout<[64, 64] register = [[1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [32, 0]] lane = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16]] warp = [[0, 32]]>
+#flat = #tile.layout<[64, 64] offset = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [32, 0]]>
 module attributes {simt.num_warps = 2 : i32, tile.target = #tile.target<warp_size = 32, shared_bytes = 5000, registers = 255, spare_registers = 52, max_warps = 32, vector_bits = 128, line_bytes = 128, sector_bytes = 32, banks = 32, bank_bytes = 4>} {
 
 // CHECK-LABEL: @quarters
@@ -51,9 +51,9 @@ func.func @quarters(%x: tensor<64x64xf32, #columns>) -> tensor<64x64xf32, #rows>
 
 // -----
 
-#columns = #simt.layout<[64, 64] register = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32]] lane = [[1, 0], [2, 0], [4, 0], [8, 0], [16, 0]] warp = [[32, 0]]>
-#rows = #simt.layout<[64, 64] register = [[1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [32, 0]] lane = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16]] warp = [[0, 32]]>
-#flat = #simt.layout<[64, 64] offset = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [32, 0]]>
+#columns = #tile.layout<[64, 64] register = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32]] lane = [[1, 0], [2, 0], [4, 0], [8, 0], [16, 0]] warp = [[32, 0]]>
+#rows = #tile.layout<[64, 64] register = [[1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [32, 0]] lane = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16]] warp = [[0, 32]]>
+#flat = #tile.layout<[64, 64] offset = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [32, 0]]>
 module attributes {simt.num_warps = 2 : i32, tile.target = #tile.target<warp_size = 32, shared_bytes = 16384, registers = 255, spare_registers = 52, max_warps = 32, vector_bits = 128, line_bytes = 128, sector_bytes = 32, banks = 32, bank_bytes = 4>} {
 
 // CHECK-LABEL: @fits
@@ -69,12 +69,12 @@ func.func @fits(%x: tensor<64x64xf32, #columns>) -> tensor<64x64xf32, #rows> {
 
 // -----
 
-#columns = #simt.layout<[64, 64] register = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32]] lane = [[1, 0], [2, 0], [4, 0], [8, 0], [16, 0]] warp = [[32, 0]]>
-#rows = #simt.layout<[64, 64] register = [[1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [32, 0]] lane = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16]] warp = [[0, 32]]>
-#flat = #simt.layout<[64, 64] offset = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [32, 0]]>
-#small = #simt.layout<[1024] register = [[64], [128], [256], [512]] lane = [[1], [2], [4], [8], [16]] warp = [[32]]>
-#other = #simt.layout<[1024] register = [[1], [2], [4], [8]] lane = [[16], [32], [64], [128], [256]] warp = [[512]]>
-#line = #simt.layout<[1024] offset = [[1], [2], [4], [8], [16], [32], [64], [128], [256], [512]]>
+#columns = #tile.layout<[64, 64] register = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32]] lane = [[1, 0], [2, 0], [4, 0], [8, 0], [16, 0]] warp = [[32, 0]]>
+#rows = #tile.layout<[64, 64] register = [[1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [32, 0]] lane = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16]] warp = [[0, 32]]>
+#flat = #tile.layout<[64, 64] offset = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [32, 0]]>
+#small = #tile.layout<[1024] register = [[64], [128], [256], [512]] lane = [[1], [2], [4], [8], [16]] warp = [[32]]>
+#other = #tile.layout<[1024] register = [[1], [2], [4], [8]] lane = [[16], [32], [64], [128], [256]] warp = [[512]]>
+#line = #tile.layout<[1024] offset = [[1], [2], [4], [8], [16], [32], [64], [128], [256], [512]]>
 module attributes {simt.num_warps = 2 : i32, tile.target = #tile.target<warp_size = 32, shared_bytes = 16384, registers = 255, spare_registers = 52, max_warps = 32, vector_bits = 128, line_bytes = 128, sector_bytes = 32, banks = 32, bank_bytes = 4>} {
 
 // Another buffer leaves too little: the larger one goes in halves.

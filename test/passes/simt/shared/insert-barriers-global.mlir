@@ -1,8 +1,8 @@
 // Accesses of global memory by different threads happen in the program's order where they may meet.
 // RUN: tile-opt --insert-barriers %s | FileCheck %s
 
-#row = #simt.layout<[256] register = [[1]] lane = [[2], [4], [8], [16], [32]] warp = [[64], [128]]>
-#other = #simt.layout<[256] register = [[128]] lane = [[1], [2], [4], [8], [16]] warp = [[32], [64]]>
+#row = #tile.layout<[256] register = [[1]] lane = [[2], [4], [8], [16], [32]] warp = [[64], [128]]>
+#other = #tile.layout<[256] register = [[128]] lane = [[1], [2], [4], [8], [16]] warp = [[32], [64]]>
 module attributes {simt.num_warps = 4 : i32} {
 // CHECK-LABEL: @read_back
 func.func @read_back(%p: !tile.ptr<f32> {tile.disjoint}, %x: tensor<256xf32, #row>) {

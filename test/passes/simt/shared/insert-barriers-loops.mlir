@@ -2,9 +2,9 @@
 // ordered in front of it.
 // RUN: tile-opt --insert-barriers %s | FileCheck %s
 
-#row = #simt.layout<[1024] register = [[1], [2], [512]] lane = [[4], [8], [16], [32], [64]] warp = [[128], [256]]>
-#other = #simt.layout<[1024] register = [[128], [256], [512]] lane = [[1], [2], [4], [8], [16]] warp = [[32], [64]]>
-#flat = #simt.layout<[1024] offset = [[1], [2], [4], [8], [16], [32], [64], [128], [256], [512]]>
+#row = #tile.layout<[1024] register = [[1], [2], [512]] lane = [[4], [8], [16], [32], [64]] warp = [[128], [256]]>
+#other = #tile.layout<[1024] register = [[128], [256], [512]] lane = [[1], [2], [4], [8], [16]] warp = [[32], [64]]>
+#flat = #tile.layout<[1024] offset = [[1], [2], [4], [8], [16], [32], [64], [128], [256], [512]]>
 !buffer = !simt.shared<[1024], f32, #flat>
 module attributes {simt.num_warps = 4 : i32} {
 // One buffer: the next iteration's write waits for this one's reads.
@@ -131,7 +131,7 @@ func.func @rare_branch(%x: tensor<1024xf32, #row>, %c: i1) {
 // A loop that spins: the result is written again only when all have read it.
 // CHECK-LABEL: @spin
 func.func @spin(%lock: !tile.ptr<i32>, %zero: i32, %one: i32) {
-  %a = simt.alloc_shared "old" at 0 : !simt.shared<[1], i32, #simt.layout<[1] offset = []>>
+  %a = simt.alloc_shared "old" at 0 : !simt.shared<[1], i32, #tile.layout<[1] offset = []>>
   // CHECK: scf.while
   // CHECK-NEXT: tile.atomic_cas
   // CHECK-NEXT: simt.barrier{{$}}
@@ -140,8 +140,8 @@ func.func @spin(%lock: !tile.ptr<i32>, %zero: i32, %one: i32) {
   // CHECK-NEXT: simt.load_shared
   scf.while : () -> () {
     %old = tile.atomic_cas %lock, %zero, %one : !tile.ptr<i32>, i32
-    simt.store_shared %old, %a : i32, !simt.shared<[1], i32, #simt.layout<[1] offset = []>>
-    %seen = simt.load_shared %a : !simt.shared<[1], i32, #simt.layout<[1] offset = []>> -> i32
+    simt.store_shared %old, %a : i32, !simt.shared<[1], i32, #tile.layout<[1] offset = []>>
+    %seen = simt.load_shared %a : !simt.shared<[1], i32, #tile.layout<[1] offset = []>> -> i32
     %taken = arith.cmpi ne, %seen, %zero : i32
     scf.condition(%taken)
   } do {

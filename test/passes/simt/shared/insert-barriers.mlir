@@ -1,10 +1,10 @@
 // A barrier is exactly where accesses of different threads to the same bytes are not ordered yet.
 // RUN: tile-opt --insert-barriers --split-input-file %s | FileCheck %s
 
-#row = #simt.layout<[1024] register = [[1], [2], [512]] lane = [[4], [8], [16], [32], [64]] warp = [[128], [256]]>
-#turned = #simt.layout<[1024] register = [[1], [2], [512]] lane = [[64], [8], [16], [32], [4]] warp = [[128], [256]]>
-#other = #simt.layout<[1024] register = [[128], [256], [512]] lane = [[1], [2], [4], [8], [16]] warp = [[32], [64]]>
-#flat = #simt.layout<[1024] offset = [[1], [2], [4], [8], [16], [32], [64], [128], [256], [512]]>
+#row = #tile.layout<[1024] register = [[1], [2], [512]] lane = [[4], [8], [16], [32], [64]] warp = [[128], [256]]>
+#turned = #tile.layout<[1024] register = [[1], [2], [512]] lane = [[64], [8], [16], [32], [4]] warp = [[128], [256]]>
+#other = #tile.layout<[1024] register = [[128], [256], [512]] lane = [[1], [2], [4], [8], [16]] warp = [[32], [64]]>
+#flat = #tile.layout<[1024] offset = [[1], [2], [4], [8], [16], [32], [64], [128], [256], [512]]>
 !buffer = !simt.shared<[1024], f32, #flat>
 module attributes {simt.num_warps = 4 : i32} {
 // Read after write of other warps, once for two buffers.
@@ -80,9 +80,9 @@ func.func @explicit(%x: tensor<1024xf32, #row>) {
 // -----
 
 // One warp needs no barrier of the CTA.
-#pair = #simt.layout<[64] register = [[1]] lane = [[2], [4], [8], [16], [32]] warp = []>
-#far = #simt.layout<[64] register = [[32]] lane = [[1], [2], [4], [8], [16]] warp = []>
-#flat = #simt.layout<[64] offset = [[1], [2], [4], [8], [16], [32]]>
+#pair = #tile.layout<[64] register = [[1]] lane = [[2], [4], [8], [16], [32]] warp = []>
+#far = #tile.layout<[64] register = [[32]] lane = [[1], [2], [4], [8], [16]] warp = []>
+#flat = #tile.layout<[64] offset = [[1], [2], [4], [8], [16], [32]]>
 !buffer = !simt.shared<[64], f32, #flat>
 module attributes {simt.num_warps = 1 : i32} {
 // CHECK-LABEL: @one_warp

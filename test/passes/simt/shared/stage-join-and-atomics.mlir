@@ -1,9 +1,9 @@
 // Pairs lie in one thread; what one thread's atomic yields reaches all that hold it.
 // RUN: tile-opt --stage-through-shared --split-input-file %s | FileCheck %s
 
-#half = #simt.layout<[64] register = [] lane = [[1], [2], [4], [8], [16]] warp = [[32]]>
-#lanes = #simt.layout<[64, 2] register = [[32, 0]] lane = [[0, 1], [1, 0], [2, 0], [4, 0], [8, 0]] warp = [[16, 0]]>
-#pairs = #simt.layout<[64, 2] register = [[0, 1]] lane = [[1, 0], [2, 0], [4, 0], [8, 0], [16, 0]] warp = [[32, 0]]>
+#half = #tile.layout<[64] register = [] lane = [[1], [2], [4], [8], [16]] warp = [[32]]>
+#lanes = #tile.layout<[64, 2] register = [[32, 0]] lane = [[0, 1], [1, 0], [2, 0], [4, 0], [8, 0]] warp = [[16, 0]]>
+#pairs = #tile.layout<[64, 2] register = [[0, 1]] lane = [[1, 0], [2, 0], [4, 0], [8, 0], [16, 0]] warp = [[32, 0]]>
 module attributes {simt.num_warps = 2 : i32} {
 // CHECK-LABEL: @join_in_place
 // CHECK-NOT: shared

@@ -1,13 +1,13 @@
 // Reductions and scans with warps along the axis: warps exchange small partial results.
 // RUN: tile-opt --stage-through-shared --split-input-file %s | FileCheck %s
 
-#flat = #simt.layout<[1024] register = [[1], [2], [512]] lane = [[4], [8], [16], [32], [64]] warp = [[128], [256]]>
+#flat = #tile.layout<[1024] register = [[1], [2], [512]] lane = [[4], [8], [16], [32], [64]] warp = [[128], [256]]>
 module attributes {simt.num_warps = 4 : i32} {
 // CHECK-LABEL: @sum
 func.func @sum(%x: tensor<1024xf32, #flat>) -> f32 {
   // CHECK: %[[PARTIAL:.*]] = simt.partial_reduce(%{{.*}}) axis 0 commutative
   // CHECK: simt.yield
-  // CHECK: -> tensor<4xf32, #simt.layout<[4] lane = {{\[\[0\], \[0\], \[0\], \[0\], \[0\]\]}} warp = {{\[\[1\], \[2\]\]}}
+  // CHECK: -> tensor<4xf32, #tile.layout<[4] lane = {{\[\[0\], \[0\], \[0\], \[0\], \[0\]\]}} warp = {{\[\[1\], \[2\]\]}}
   // CHECK: %[[BUFFER:.*]] = simt.alloc_shared "reduction at line
   // CHECK: simt.store_shared %[[PARTIAL]], %[[BUFFER]]
   // CHECK: %[[PIECES:.*]] = simt.load_shared %[[BUFFER]]
@@ -40,7 +40,7 @@ func.func @in_order(%x: tensor<1024xi32, #flat>) -> i32 {
 func.func @scan(%x: tensor<1024xf32, #flat>) -> tensor<1024xf32, #flat> {
   // CHECK: simt.alloc_shared "operand at line
   // CHECK: tile.scan
-  // CHECK: tensor<1024xf32, #simt.layout<[1024] register = {{.*}} warp = {{\[\[0\], \[0\]\]}}>>
+  // CHECK: tensor<1024xf32, #tile.layout<[1024] register = {{.*}} warp = {{\[\[0\], \[0\]\]}}>>
   %s = tile.scan (%x) axis 0 {
   ^bb0(%a: f32, %b: f32):
     %c = arith.addf %a, %b : f32
@@ -53,8 +53,8 @@ func.func @scan(%x: tensor<1024xf32, #flat>) -> tensor<1024xf32, #flat> {
 // -----
 
 // Two results: both are written before either is read, so one barrier serves.
-#columns = #simt.layout<[64, 32] register = [[1, 0], [8, 0], [16, 0], [32, 0]] lane = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16]] warp = [[2, 0], [4, 0]]>
-#column = #simt.layout<[32] register = [] lane = [[1], [2], [4], [8], [16]] warp = [[0], [0]]>
+#columns = #tile.layout<[64, 32] register = [[1, 0], [8, 0], [16, 0], [32, 0]] lane = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16]] warp = [[2, 0], [4, 0]]>
+#column = #tile.layout<[32] register = [] lane = [[1], [2], [4], [8], [16]] warp = [[0], [0]]>
 module attributes {simt.num_warps = 4 : i32} {
 // CHECK-LABEL: @largest_and_place
 func.func @largest_and_place(%x: tensor<64x32xf32, #columns>, %i: tensor<64x32xi32, #columns>) -> tensor<32xi32, #column> {
@@ -79,7 +79,7 @@ func.func @largest_and_place(%x: tensor<64x32xf32, #columns>, %i: tensor<64x32xi
 // -----
 
 // Eight pieces lie in lanes that would only hold copies.
-#wide = #simt.layout<[256] register = [] lane = [[1], [2], [4], [8], [16]] warp = [[32], [64], [128]]>
+#wide = #tile.layout<[256] register = [] lane = [[1], [2], [4], [8], [16]] warp = [[32], [64], [128]]>
 module attributes {simt.num_warps = 8 : i32} {
 // CHECK-LABEL: @eight_warps
 func.func @eight_warps(%x: tensor<256xf32, #wide>) -> f32 {

@@ -1,8 +1,8 @@
 // Data that moves between warps goes through named buffers; the rest stays where it is.
 // RUN: tile-opt --stage-through-shared --split-input-file %s | FileCheck %s
 
-#blocked = #simt.layout<[256] register = [[1]] lane = [[2], [4], [8], [16], [32]] warp = [[64], [128]]>
-#strided = #simt.layout<[256] register = [[128]] lane = [[1], [2], [4], [8], [16]] warp = [[32], [64]]>
+#blocked = #tile.layout<[256] register = [[1]] lane = [[2], [4], [8], [16], [32]] warp = [[64], [128]]>
+#strided = #tile.layout<[256] register = [[128]] lane = [[1], [2], [4], [8], [16]] warp = [[32], [64]]>
 module attributes {simt.num_warps = 4 : i32} {
 // CHECK-LABEL: @conversion
 func.func @conversion(%x: tensor<256xf32, #blocked>) -> tensor<256xf32, #strided> {
@@ -16,8 +16,8 @@ func.func @conversion(%x: tensor<256xf32, #blocked>) -> tensor<256xf32, #strided
 
 // -----
 
-#near = #simt.layout<[256] register = [[1]] lane = [[2], [4], [8], [16], [32]] warp = [[64], [128]]>
-#swapped = #simt.layout<[256] register = [[1]] lane = [[4], [2], [8], [16], [32]] warp = [[64], [128]]>
+#near = #tile.layout<[256] register = [[1]] lane = [[2], [4], [8], [16], [32]] warp = [[64], [128]]>
+#swapped = #tile.layout<[256] register = [[1]] lane = [[4], [2], [8], [16], [32]] warp = [[64], [128]]>
 module attributes {simt.num_warps = 4 : i32} {
 // CHECK-LABEL: @conversion_within_warps
 func.func @conversion_within_warps(%x: tensor<256xf32, #near>) -> tensor<256xf32, #swapped> {
@@ -31,8 +31,8 @@ func.func @conversion_within_warps(%x: tensor<256xf32, #near>) -> tensor<256xf32
 // -----
 
 // A transposition of 64 registers per thread: 64 * 64 shuffles, or 16 + 16 accesses of 16 bytes.
-#rows = #simt.layout<[64, 32] register = [[1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [32, 0]] lane = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16]] warp = []>
-#columns = #simt.layout<[64, 32] register = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [32, 0]] lane = [[1, 0], [2, 0], [4, 0], [8, 0], [16, 0]] warp = []>
+#rows = #tile.layout<[64, 32] register = [[1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [32, 0]] lane = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16]] warp = []>
+#columns = #tile.layout<[64, 32] register = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [32, 0]] lane = [[1, 0], [2, 0], [4, 0], [8, 0], [16, 0]] warp = []>
 module attributes {simt.num_warps = 1 : i32} {
 // CHECK-LABEL: @many_shuffles
 func.func @many_shuffles(%x: tensor<64x32xf32, #rows>) -> tensor<64x32xf32, #columns> {
@@ -47,9 +47,9 @@ func.func @many_shuffles(%x: tensor<64x32xf32, #rows>) -> tensor<64x32xf32, #col
 
 
 // Operands of a product: in the order in which the threads' multiply-adds read them.
-#a = #simt.layout<[32, 16] register = [[0, 1], [0, 2]] lane = [[0, 4], [0, 8], [1, 0], [2, 0], [4, 0]] warp = [[8, 0], [16, 0]]>
-#b = #simt.layout<[16, 32] register = [[0, 1], [0, 2]] lane = [[0, 4], [0, 8], [0, 16], [1, 0], [2, 0]] warp = [[4, 0], [8, 0]]>
-#acc = #simt.layout<[32, 32] register = [[0, 1], [0, 2], [1, 0]] lane = [[0, 4], [0, 8], [0, 16], [2, 0], [4, 0]] warp = [[8, 0], [16, 0]]>
+#a = #tile.layout<[32, 16] register = [[0, 1], [0, 2]] lane = [[0, 4], [0, 8], [1, 0], [2, 0], [4, 0]] warp = [[8, 0], [16, 0]]>
+#b = #tile.layout<[16, 32] register = [[0, 1], [0, 2]] lane = [[0, 4], [0, 8], [0, 16], [1, 0], [2, 0]] warp = [[4, 0], [8, 0]]>
+#acc = #tile.layout<[32, 32] register = [[0, 1], [0, 2], [1, 0]] lane = [[0, 4], [0, 8], [0, 16], [2, 0], [4, 0]] warp = [[8, 0], [16, 0]]>
 module attributes {simt.num_warps = 4 : i32} {
 // CHECK-LABEL: @dot
 func.func @dot(%a: tensor<32x16xf32, #a>, %b: tensor<16x32xf32, #b>, %c: tensor<32x32xf32, #acc>) -> tensor<32x32xf32, #acc> {
@@ -65,7 +65,7 @@ func.func @dot(%a: tensor<32x16xf32, #a>, %b: tensor<16x32xf32, #b>, %c: tensor<
 
 // -----
 
-#index = #simt.layout<[128] register = [] lane = [[1], [2], [4], [8], [16]] warp = [[32], [64]]>
+#index = #tile.layout<[128] register = [] lane = [[1], [2], [4], [8], [16]] warp = [[32], [64]]>
 module attributes {simt.num_warps = 4 : i32} {
 // CHECK-LABEL: @gather
 func.func @gather(%x: tensor<128xf32, #index>, %i: tensor<128xi32, #index>) -> tensor<128xf32, #index> {
@@ -86,10 +86,10 @@ func.func @barrier() {
 
 // -----
 
-#fragments = #simt.layout<[128, 128] register = [[0, 1], [8, 0], [0, 16], [0, 32], [0, 64], [32, 0], [64, 0]] lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]] warp = [[0, 8], [16, 0]]>
-#lines = #simt.layout<[128, 128] register = [[0, 1], [0, 2], [4, 0], [8, 0], [16, 0], [32, 0], [64, 0]] lane = [[0, 4], [0, 8], [0, 16], [0, 32], [0, 64]] warp = [[1, 0], [2, 0]]>
-#columns_in_registers = #simt.layout<[128, 128] register = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [0, 64]] lane = [[1, 0], [2, 0], [4, 0], [8, 0], [16, 0]] warp = [[32, 0], [64, 0]]>
-#rows_in_registers = #simt.layout<[128, 128] register = [[1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [32, 0], [64, 0]] lane = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16]] warp = [[0, 32], [0, 64]]>
+#fragments = #tile.layout<[128, 128] register = [[0, 1], [8, 0], [0, 16], [0, 32], [0, 64], [32, 0], [64, 0]] lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]] warp = [[0, 8], [16, 0]]>
+#lines = #tile.layout<[128, 128] register = [[0, 1], [0, 2], [4, 0], [8, 0], [16, 0], [32, 0], [64, 0]] lane = [[0, 4], [0, 8], [0, 16], [0, 32], [0, 64]] warp = [[1, 0], [2, 0]]>
+#columns_in_registers = #tile.layout<[128, 128] register = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [0, 64]] lane = [[1, 0], [2, 0], [4, 0], [8, 0], [16, 0]] warp = [[32, 0], [64, 0]]>
+#rows_in_registers = #tile.layout<[128, 128] register = [[1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [32, 0], [64, 0]] lane = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16]] warp = [[0, 32], [0, 64]]>
 module attributes {simt.num_warps = 4 : i32} {
 // A tile of 64 KiB goes in halves of its rows, which are registers before and after: through the
 // same 32 KiB, where no loop's slots leave more room.

@@ -1,10 +1,11 @@
-// The text of `#simt.layout` and what the verifier asks of it.
-#include "ir/simt/Simt.h"
+// The layout of a tile: its text, what its verifier asks, and types with and without it.
+#include "ir/tile/Tile.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/Hashing.h"
 
 using namespace mlir;
 using namespace tw;
-using namespace tw::simt;
+using namespace tw::tile;
 
 /// Reads `[[0, 1], [2, 0]]` into bases of a tile of `shape`.
 static ParseResult parseBases(AsmParser &parser, ArrayRef<int64_t> shape,
@@ -80,4 +81,38 @@ LogicalResult LayoutAttr::verifyEncoding(ArrayRef<int64_t> shape, Type,
   if (!getValue().isSurjective())
     return emitError() << "the layout leaves elements of the tile out";
   return success();
+}
+
+llvm::hash_code tw::hash_value(const LinearLayout &layout) {
+  llvm::hash_code hash = llvm::hash_combine_range(layout.shape());
+  for (unsigned place = 0; place < kNumPlaces; ++place)
+    hash = llvm::hash_combine(hash, llvm::hash_combine_range(layout.bases(Place(place))));
+  return hash;
+}
+
+const LinearLayout &tw::tile::layoutOf(Type tile) {
+  return cast<LayoutAttr>(cast<RankedTensorType>(tile).getEncoding()).getValue();
+}
+
+bool tw::tile::hasLayout(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor && isa_and_nonnull<LayoutAttr>(tensor.getEncoding());
+}
+
+RankedTensorType tw::tile::withLayout(Type tile, const LinearLayout &layout) {
+  auto tensor = cast<RankedTensorType>(tile);
+  return RankedTensorType::get(tensor.getShape(), tensor.getElementType(),
+                               LayoutAttr::get(tile.getContext(), layout));
+}
+
+Type tw::tile::reducedType(Type tile, unsigned axis) {
+  auto tensor = cast<RankedTensorType>(tile);
+  SmallVector<int64_t> shape(tensor.getShape());
+  shape.erase(shape.begin() + axis);
+  if (shape.empty())
+    return tensor.getElementType();
+  auto result = RankedTensorType::get(shape, tensor.getElementType());
+  if (!hasLayout(tile))
+    return result;
+  return withLayout(result, layoutOf(tile).withoutDim(axis).withoutFreeRegisters());
 }
