@@ -124,8 +124,8 @@ bench: setup
 	@test -d $(PEERS)/triton/triton || \
 	  $(VENV_PYTHON) -m pip install -q --no-deps --target $(PEERS)/triton 'triton==3.9.*' || \
 	  echo 'Triton cannot be installed here'
-	@$(VENV_PYTHON) test/benchmark/generated.py
-	@$(VENV_PYTHON) test/benchmark/generated_amd.py
+	@$(VENV_PYTHON) test/benchmark/assembly/generated.py
+	@$(VENV_PYTHON) test/benchmark/assembly/generated_amd.py
 
 portable: setup
 	@cmake --build $(BUILD) --target tilewright_core

@@ -1,4 +1,4 @@
-"""The kernels whose machine code is compared, one source for both languages (see generated_side.py)."""
+"""The kernels whose machine code is compared, one source for both languages (see assembly/generated_side.py)."""
 
 import os
 

@@ -15,7 +15,7 @@ import pytest
 pytest.importorskip("torch")
 
 FOLDER = pathlib.Path(__file__).resolve().parents[2] / "benchmark"
-sys.path.append(str(FOLDER))  # behind the tests: `gpu` is a package of theirs
+sys.path += [str(FOLDER), str(FOLDER / "assembly")]  # behind the tests: `gpu` is a package of theirs
 
 import amdgcn  # noqa: E402
 import assemblers  # noqa: E402

@@ -10,7 +10,7 @@ import pytest
 
 import assemblers
 
-sys.path.append(str(assemblers.ROOT / "test" / "benchmark"))
+sys.path.append(str(assemblers.ROOT / "test" / "benchmark" / "assembly"))
 import sass  # noqa: E402
 
 

@@ -3,7 +3,7 @@
 #include "backend/api/Devices.h"
 #include "backend/cpu/CpuTarget.h"
 #include "runtime/codes/Codes.h"
-#include "test/unit/backend/InstalledAssemblers.h"
+#include "test/unit/backend/nvidia/InstalledAssemblers.h"
 #include "test/unit/runtime/TemporaryDirectory.h"
 #include <atomic>
 #include <fstream>

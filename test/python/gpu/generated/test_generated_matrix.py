@@ -2,7 +2,7 @@
 
 The counts are of one iteration of one of 4 warps, from the extents of the tiles; the rest of a loop
 (addresses, predicates, the ring of slots, the branch) may be 15 % on top of what Triton's users get from
-hand-written code: test/benchmark/generated.py compares with Triton itself.
+hand-written code: test/benchmark/assembly/generated.py compares with Triton itself.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 // Atomics: one instruction where the machine has it, else a loop.
-#include "test/unit/backend/NvidiaKernel.h"
+#include "test/unit/backend/nvidia/NvidiaKernel.h"
 
 using namespace tw;
 using namespace tw::test;

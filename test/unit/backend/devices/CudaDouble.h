@@ -4,7 +4,7 @@
 #include "backend/gpu/device/GpuDevice.h"
 #include "backend/nvidia/device/CudaDriver.h"
 #include "backend/nvidia/device/CudaGpu.h"
-#include "test/unit/backend/DriverDouble.h"
+#include "test/unit/backend/devices/DriverDouble.h"
 
 namespace tw::test {
 

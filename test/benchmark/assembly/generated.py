@@ -25,11 +25,11 @@ from typing import Any
 import sass
 
 FOLDER = pathlib.Path(__file__).resolve().parent
-sys.path.append(str(FOLDER.parent))
+sys.path.append(str(FOLDER.parents[1]))
 import assemblers  # noqa: E402
 
-TRITON = FOLDER.parents[1] / ".venv" / "peers" / "triton"  # `make bench` installs it there
-RESULTS = FOLDER / "results" / "generated_code.json"
+TRITON = FOLDER.parents[2] / ".venv" / "peers" / "triton"  # `make bench` installs it there
+RESULTS = FOLDER.parent / "results" / "generated_code.json"
 COMPILE_GOAL, INSTRUCTIONS_GOAL, REGISTERS_GOAL = 0.4, 1.0, 1.1
 # Kernels whose instructions in all have a goal; of the others, each loop has.
 WHOLE = ("add", "softmax")

@@ -3,7 +3,7 @@
 #include "backend/inspect/Inspection.h"
 #include "backend/nvidia/assemble/CubinResources.h"
 #include "runtime/codes/Codes.h"
-#include "test/unit/backend/NvidiaKernel.h"
+#include "test/unit/backend/nvidia/NvidiaKernel.h"
 
 using namespace tw;
 using namespace tw::test;

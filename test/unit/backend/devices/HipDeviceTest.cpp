@@ -1,7 +1,7 @@
 // The HIP device on a double of the runtime: what it loads, and what it passes to launches.
 #include "backend/gpu/device/GpuMemory.h"
 #include "runtime/codes/Codes.h"
-#include "test/unit/backend/HipDouble.h"
+#include "test/unit/backend/devices/HipDouble.h"
 
 using namespace tw;
 using namespace tw::test;

@@ -1,5 +1,5 @@
 // Which instructions each operation of one thread becomes.
-#include "test/unit/backend/NvidiaKernel.h"
+#include "test/unit/backend/nvidia/NvidiaKernel.h"
 #include "llvm/Support/Regex.h"
 
 using namespace tw;

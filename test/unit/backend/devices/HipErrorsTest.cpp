@@ -1,6 +1,6 @@
 // Every failure of the HIP runtime becomes a report with a code and something to do.
 #include "runtime/codes/Codes.h"
-#include "test/unit/backend/HipDouble.h"
+#include "test/unit/backend/devices/HipDouble.h"
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -16,7 +16,7 @@ import time
 from types import ModuleType
 from typing import Any
 
-SOURCE = pathlib.Path(__file__).with_name("generated_kernels.py")
+SOURCE = pathlib.Path(__file__).resolve().parents[1] / "generated_kernels.py"
 
 
 def fresh_kernels(folder: str, repetition: int) -> ModuleType:

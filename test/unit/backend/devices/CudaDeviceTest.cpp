@@ -1,7 +1,7 @@
 // The CUDA device on a double of the driver: what it loads, and what it passes to launches.
 #include "backend/gpu/device/GpuMemory.h"
 #include "runtime/codes/Codes.h"
-#include "test/unit/backend/CudaDouble.h"
+#include "test/unit/backend/devices/CudaDouble.h"
 #include "llvm/ADT/StringRef.h"
 #include <thread>
 

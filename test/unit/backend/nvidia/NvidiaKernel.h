@@ -8,7 +8,7 @@
 #include "ir/target/TargetDesc.h"
 #include "mlir/Parser/Parser.h"
 #include "passes/Passes.h"
-#include "test/unit/backend/InstalledAssemblers.h"
+#include "test/unit/backend/nvidia/InstalledAssemblers.h"
 #include <gtest/gtest.h>
 
 namespace tw::test {

@@ -1,6 +1,6 @@
 // Every failure of the CUDA driver becomes a report with a code and something to do.
 #include "runtime/codes/Codes.h"
-#include "test/unit/backend/CudaDouble.h"
+#include "test/unit/backend/devices/CudaDouble.h"
 #include "llvm/ADT/StringRef.h"
 
 using namespace tw;

@@ -11,7 +11,7 @@
 #include "ir/tile/Tile.h"
 #include "mlir/Parser/Parser.h"
 #include "passes/Passes.h"
-#include "test/unit/backend/DriverDouble.h"
+#include "test/unit/backend/devices/DriverDouble.h"
 
 namespace tw::test {
 

@@ -1,8 +1,8 @@
 // The assemblers of PTX: which are found, which comes first, and what they make.
 #include "backend/nvidia/assemble/AssemblePtx.h"
 #include "backend/nvidia/assemble/CubinResources.h"
-#include "test/unit/backend/InstalledAssemblers.h"
-#include "test/unit/backend/NvidiaKernel.h"
+#include "test/unit/backend/nvidia/InstalledAssemblers.h"
+#include "test/unit/backend/nvidia/NvidiaKernel.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
