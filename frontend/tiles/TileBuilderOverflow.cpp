@@ -1,6 +1,7 @@
 // The check of debug builds that a sum, difference or product of integers fits its type.
 #include "frontend/tiles/TileBuilder.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace tw;
 namespace arith = mlir::arith;

@@ -3,6 +3,7 @@
 #include "ir/target/TargetDesc.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/PatternMatch.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "passes/math/ExpandArith.h"
 #include "passes/simt/math/ExpandSimtMath.h"
 

@@ -5,15 +5,12 @@
 #define PASSES_SIMT_LOWERING_SIMTFUNCTION_H
 #include "ir/simt/Simt.h"
 #include "ir/target/TargetDesc.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/analysis/IndexFacts.h"
 #include <map>
-
-namespace mlir::func {
-class FuncOp;
-}
 
 namespace tw::simt {
 
