@@ -15,8 +15,9 @@ mlir::LogicalResult verifyStage(mlir::ModuleOp module, llvm::StringRef stage);
 llvm::StringRef inputOf(llvm::StringRef pass, llvm::ArrayRef<PassInput> ofTarget);
 
 /// Reports (TW0318) the first thing of the module that the input does not have: operations of other
-/// stages, tiles of dynamic shape, tiles without a layout or with one of another machine. What the
-/// compiler itself makes needs no such look, a text given by a user does.
+/// stages, tiles of dynamic shape, tiles without a layout or with one of another machine, accesses
+/// that may come before their copies are done. What the compiler itself makes needs no such look, a
+/// text given by a user does.
 mlir::LogicalResult checkInput(mlir::ModuleOp module, llvm::StringRef input);
 
 /// Adds `passes`, which are registered ones, to `pm`, each after a look at whether the module is

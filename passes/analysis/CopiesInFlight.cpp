@@ -6,6 +6,7 @@
 #include "passes/analysis/SharedLiveness.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/MathExtras.h"
 #include <numeric>
 
 using namespace mlir;
@@ -29,7 +30,7 @@ template <typename Group> struct CopyGroups {
     groups.back().absorb(oldest);
   }
   void wait(unsigned pending) { groups.truncate(std::min<size_t>(groups.size(), pending)); }
-  /// Becomes what holds on this path and another one.
+  /// Becomes what holds where this path and another one meet.
   void join(const CopyGroups &other) {
     open.join(other.open);
     for (auto [own, theirs] : llvm::zip(groups, other.groups))
@@ -66,9 +67,11 @@ private:
           return left(afterBlock(*loop.getBeforeBody(), std::move(begin)));
         })
         .Case([&](LoopLikeOpInterface loop) {
-          return left(atHead(loop, std::move(state), [&](State at) {
+          State end = left(atHead(loop, state, [&](State at) {
             return afterBlock(loop.getLoopRegions().front()->front(), std::move(at));
           }));
+          end.join(state); // of no iteration
+          return end;
         })
         .Case([&](scf::IfOp branch) {
           State taken = afterBlock(*branch.thenBlock(), state);
@@ -99,10 +102,13 @@ private:
   Walk &walk() { return *static_cast<Walk *>(this); }
 };
 
+/// Far above what pipelines have; all older groups count as one.
+constexpr unsigned kMostGroups = 64;
+
 unsigned mostPendingOf(Operation *kernel) {
   unsigned most = 0;
   kernel->walk([&](AsyncWaitOp wait) { most = std::max(most, wait.getPending()); });
-  return most;
+  return std::min(most, kMostGroups);
 }
 } // namespace
 
@@ -163,6 +169,7 @@ struct UsedSlot {
   auto operator<=>(const UsedSlot &) const = default;
 };
 
+/// The slots that the copies of a group write.
 struct CopySet {
   SmallVector<UsedSlot, 4> slots = {}; // sorted
   void insert(const UsedSlot &slot) {
@@ -184,20 +191,20 @@ struct CopySet {
 
 int64_t slotsOf(Operation *buffer) { return cast<AllocSharedOp>(buffer).getSlots().value_or(1); }
 
-int64_t modulo(int64_t value, int64_t slots) { return (value % slots + slots) % slots; }
-
-UsedSlot slotOf(Value buffer) {
+/// Finds the slot of a buffer that an operation uses.
+UsedSlot slotOf(Value buffer, Operation *access) {
   auto slot = buffer.getDefiningOp<SlotOp>();
-  UsedSlot used{(slot ? slot.getBuffer() : buffer).getDefiningOp<AllocSharedOp>()};
+  UsedSlot used{allocOf(buffer)};
   APInt number;
   if (!used.buffer)
-    return used; // of text that a user wrote
+    return used; // only a user's text has such buffers
   if (!slot)
     used.kind = UsedSlot::Kind::Number;
   else if (matchPattern(slot.getNumber(), m_ConstantInt(&number)))
     used = {used.buffer, UsedSlot::Kind::Number, number.getSExtValue()};
-  else if (slot.getPhase())
-    used = {used.buffer, UsedSlot::Kind::Ahead, modulo(*slot.getPhase(), slotsOf(used.buffer))};
+  else if (slot.getPhase() && slot->getParentOfType<LoopLikeOpInterface>() ==
+                                  access->getParentOfType<LoopLikeOpInterface>())
+    used = {used.buffer, UsedSlot::Kind::Ahead, llvm::mod(*slot.getPhase(), slotsOf(used.buffer))};
   return used;
 }
 
@@ -213,7 +220,7 @@ std::optional<int64_t> firstSlotOf(Operation *loop, Operation *buffer) {
         argument == counted.getInductionVar())
       continue;
     if (matchPattern(counted.getTiedLoopInit(argument)->get(), m_ConstantInt(&number)))
-      first = modulo(number.getSExtValue() - *slot.getPhase(), slotsOf(buffer));
+      first = llvm::mod(number.getSExtValue() - *slot.getPhase(), slotsOf(buffer));
   }
   return first;
 }
@@ -221,9 +228,10 @@ std::optional<int64_t> firstSlotOf(Operation *loop, Operation *buffer) {
 struct SlotWalk : PathWalk<SlotWalk, CopyGroups<CopySet>> {
   using State = CopyGroups<CopySet>;
   unsigned mostPending;
-  SetVector<Operation *> early; // what copies in flight are to be awaited before
+  SetVector<Operation *> &early; // what copies in flight are to be awaited before
 
-  explicit SlotWalk(unsigned mostPending) : mostPending(mostPending) {}
+  SlotWalk(unsigned mostPending, SetVector<Operation *> &early)
+      : mostPending(mostPending), early(early) {}
   void visit(Operation *op, State &state) {
     if (isa<AsyncCommitOp>(op))
       state.commit(mostPending);
@@ -234,10 +242,10 @@ struct SlotWalk : PathWalk<SlotWalk, CopyGroups<CopySet>> {
     if (isa<func::ReturnOp>(op) && isAnyInFlight(state))
       early.insert(op);
     for (Value operand : op->getOperands())
-      if (isa<SharedType>(operand.getType()) && isInFlight(slotOf(operand), state))
+      if (isa<SharedType>(operand.getType()) && isInFlight(slotOf(operand, op), state))
         early.insert(op);
     if (auto copy = dyn_cast<AsyncCopyOp>(op))
-      state.open.insert(slotOf(copy.getBuffer()));
+      state.open.insert(slotOf(copy.getBuffer(), op));
   }
   static bool isAnyInFlight(State &state) {
     bool isFound = false;
@@ -254,7 +262,7 @@ struct SlotWalk : PathWalk<SlotWalk, CopyGroups<CopySet>> {
     state.forEach([&](CopySet &group) { isFound |= llvm::any_of(group.slots, isSame); });
     return isFound;
   }
-  /// Numbers ahead are of the innermost loop.
+  /// Forgets how far ahead slots are, which is known in the innermost loop only.
   static void forget(State &state) {
     state.forEach([](CopySet &group) {
       group.change([](UsedSlot slot) {
@@ -272,7 +280,7 @@ struct SlotWalk : PathWalk<SlotWalk, CopyGroups<CopySet>> {
         if (!first)
           return slot;
         return UsedSlot{slot.buffer, UsedSlot::Kind::Ahead,
-                        modulo(slot.value - *first, slotsOf(slot.buffer))};
+                        llvm::mod(slot.value - *first, slotsOf(slot.buffer))};
       });
     });
   }
@@ -280,7 +288,7 @@ struct SlotWalk : PathWalk<SlotWalk, CopyGroups<CopySet>> {
     state.forEach([](CopySet &group) {
       group.change([](UsedSlot slot) {
         if (slot.kind == UsedSlot::Kind::Ahead)
-          slot.value = modulo(slot.value - 1, slotsOf(slot.buffer));
+          slot.value = llvm::mod(slot.value - 1, slotsOf(slot.buffer));
         return slot;
       });
     });
@@ -289,13 +297,15 @@ struct SlotWalk : PathWalk<SlotWalk, CopyGroups<CopySet>> {
 };
 } // namespace
 
-SetVector<Operation *> tw::reachedInFlight(Operation *kernel) {
-  auto stop = [](AsyncCopyOp) { return WalkResult::interrupt(); };
-  SlotWalk walk(mostPendingOf(kernel));
-  if (!kernel->walk(stop).wasInterrupted())
-    return {};
-  for (Region &region : kernel->getRegions())
-    for (Block &block : region)
+SetVector<Operation *> tw::reachedInFlight(Operation *root) {
+  SetVector<Operation *> early;
+  root->walk([&](func::FuncOp kernel) {
+    auto stop = [](AsyncCopyOp) { return WalkResult::interrupt(); };
+    if (!kernel.walk(stop).wasInterrupted())
+      return;
+    SlotWalk walk(mostPendingOf(kernel), early);
+    for (Block &block : kernel.getBody())
       walk.afterBlock(block, {});
-  return std::move(walk.early);
+  });
+  return early;
 }

@@ -22,10 +22,10 @@ private:
   llvm::DenseMap<mlir::Operation *, unsigned> counts;
 };
 
-/// Returns the operations of a scheduled kernel that may be reached while a copy is in flight into
-/// a slot that they access, and its end if any is then: there are none in a right kernel. Slots
-/// that cannot be told apart, of numbers from different loops, are taken for different ones.
-llvm::SetVector<mlir::Operation *> reachedInFlight(mlir::Operation *kernel);
+/// Returns the operations of scheduled kernels that may be reached while a copy into a slot that
+/// they access is in flight; the return of a kernel if any copy may be in flight there. A slot
+/// whose number is not known is taken for a different one: errors may be missed, none is invented.
+llvm::SetVector<mlir::Operation *> reachedInFlight(mlir::Operation *root);
 /// The words of reports of them.
 inline constexpr llvm::StringLiteral kReachedInFlight =
     "may be reached while a copy into its shared memory is in flight";

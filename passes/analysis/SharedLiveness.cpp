@@ -32,6 +32,11 @@ uint64_t tw::bytesOf(simt::AllocSharedOp alloc) {
   return bytesOf(alloc.getType()) * alloc.getSlots().value_or(1);
 }
 
+simt::AllocSharedOp tw::allocOf(Value buffer) {
+  auto slot = buffer.getDefiningOp<simt::SlotOp>();
+  return (slot ? slot.getBuffer() : buffer).getDefiningOp<simt::AllocSharedOp>();
+}
+
 bool tw::shareBytes(simt::AllocSharedOp a, simt::AllocSharedOp b) {
   if (a == b)
     return true;
@@ -63,6 +68,17 @@ static Operation *holderOf(Operation *access, simt::AllocSharedOp alloc) {
   return holder;
 }
 
+/// The end of all copies that an operation has started: the next wait for them beside the buffer, or
+/// the end of the kernel. Copies whose data nobody reads, of iterations that do not exist, write
+/// zeros.
+static unsigned endOfCopies(unsigned started, simt::AllocSharedOp alloc, Operation *kernel,
+                            const llvm::DenseMap<Operation *, Numbers> &ranges) {
+  for (auto wait : alloc->getBlock()->getOps<simt::AsyncWaitOp>())
+    if (unsigned at = ranges.at(wait).first; wait.getPending() == 0 && at > started)
+      return at;
+  return ranges.at(kernel).last;
+}
+
 std::vector<LiveBuffer> tw::findLiveBuffers(Operation *kernel) {
   llvm::DenseMap<Operation *, Numbers> ranges;
   number(kernel, 0, ranges);
@@ -73,6 +89,8 @@ std::vector<LiveBuffer> tw::findLiveBuffers(Operation *kernel) {
     for (Operation *access : accessesOf(alloc)) {
       Numbers numbers = ranges[holderOf(access, alloc)];
       buffer.first = std::min(buffer.first, numbers.first);
+      if (isa<simt::AsyncCopyOp>(access))
+        numbers.last = endOfCopies(numbers.last, alloc, kernel, ranges);
       buffer.last = std::max(buffer.last, numbers.last);
     }
     if (!alloc->use_empty())

@@ -23,6 +23,8 @@ inline constexpr uint64_t kSharedAlignment = 16; // bytes: the widest access
 uint64_t bytesOf(simt::SharedType buffer);
 /// Bytes of a buffer with all its slots.
 uint64_t bytesOf(simt::AllocSharedOp alloc);
+/// The allocation of a buffer or of a slot; null for what nothing here allocates.
+simt::AllocSharedOp allocOf(mlir::Value buffer);
 /// Returns true if two buffers have bytes in common. Without offsets, each has its own memory.
 bool shareBytes(simt::AllocSharedOp a, simt::AllocSharedOp b);
 /// The buffers that are accessed, in the order of the kernel.

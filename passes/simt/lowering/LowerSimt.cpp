@@ -230,10 +230,13 @@ LogicalResult SimtFunction::lower() {
   return success();
 }
 
+/// Checks that nothing comes before a copy into its memory is done; where something does, that is a
+/// fault of the passes before.
 static LogicalResult checkCopies(func::FuncOp function) {
-  for (Operation *op : reachedInFlight(function))
-    return op->emitError("'") << op->getName() << "' " << kReachedInFlight;
-  return success();
+  SetVector<Operation *> early = reachedInFlight(function);
+  if (early.empty())
+    return success();
+  return early.front()->emitError("'") << early.front()->getName() << "' " << kReachedInFlight;
 }
 
 namespace {

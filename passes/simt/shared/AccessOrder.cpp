@@ -27,7 +27,7 @@ struct SharedAccessOf {
 
 static SharedAccessOf accessOf(Value buffer, bool isWrite, Type tile) {
   auto slot = buffer.getDefiningOp<SlotOp>();
-  return {(slot ? slot.getBuffer() : buffer).getDefiningOp<AllocSharedOp>(), isWrite, tile, slot};
+  return {allocOf(buffer), isWrite, tile, slot};
 }
 
 static SmallVector<SharedAccessOf, 2> sharedAccessesOf(Operation *op) {

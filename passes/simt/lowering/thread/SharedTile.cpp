@@ -7,6 +7,7 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "passes/simt/lowering/thread/Storage.h"
 #include "passes/simt/lowering/thread/ThreadBits.h"
+#include "passes/analysis/SharedLiveness.h"
 #include "runtime/codes/Codes.h"
 
 using namespace mlir;
@@ -16,7 +17,7 @@ using namespace tw::simt;
 FailureOr<SharedStart> tw::simt::sharedStartOf(SimtFunction &f, Value buffer, Operation *user) {
   SharedStart start;
   auto slot = buffer.getDefiningOp<SlotOp>();
-  auto allocation = (slot ? slot.getBuffer() : buffer).getDefiningOp<AllocSharedOp>();
+  AllocSharedOp allocation = allocOf(buffer);
   if (!allocation || !allocation.getOffset())
     return emitCoded(user, Code::CompilerFault) << "a buffer in shared memory has no offset yet";
   start.bytes = *allocation.getOffset();

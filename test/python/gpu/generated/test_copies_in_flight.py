@@ -1,10 +1,12 @@
-"""A wait for copies that is too weak is refused when the kernel is compiled."""
+"""A wait for copies that is too weak is refused when the kernel is compiled; copies end before their memory
+is used again."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import tilewright as tw
@@ -39,3 +41,30 @@ def test_a_wait_for_one_group_less_is_refused(
         with pytest.warns(tw.TilewrightWarning, match="TW0502"), pytest.raises(tw.UnsupportedError, match=EARLY) as error:
             compile_for(device, name, num_stages)
         assert error.value.code == "TW0318"
+
+
+@tw.jit
+def two_products(a, b, c, out, TRIPS: tw.constexpr, N: tw.constexpr, K: tw.constexpr):
+    """Stores the sum of `(A_i B_i) C_i` over the trips: matrices of N x K, K x N and N x N halves."""
+    i, k = tw.arange(0, N), tw.arange(0, K)
+    total = tw.zeros((N, N), tw.float32)
+    for trip in range(0, TRIPS):
+        x = tw.load(a + trip * N * K + i[:, None] * K + k[None, :])
+        y = tw.load(b + trip * N * K + k[:, None] * N + i[None, :])
+        z = tw.load(c + trip * N * N + i[:, None] * N + i[None, :])
+        total = tw.dot(tw.dot(x, y).to(tw.float16), z, total)
+    tw.store(out + i[:, None] * N + i[None, :], total)
+
+
+@pytest.mark.parametrize("k", [32, 64])
+@pytest.mark.parametrize("trips", [1, 2, 3])
+@pytest.mark.parametrize("device", ["sim:sm_80", "sim:gfx950"])
+def test_a_buffer_is_not_used_again_before_its_copies_are_done(
+    device: str, trips: int, k: int, compiler: None, rng: np.random.Generator
+) -> None:
+    """Copies of iterations that do not exist write zeros, also where the loop was unrolled."""
+    a, b, c = (rng.integers(-2, 3, (trips, *shape)).astype(np.float16) for shape in ((64, k), (k, 64), (64, 64)))
+    out = np.zeros((64, 64), np.float32)
+    with tw.device(device), tw.simulation.simulate(device, completion="late"):
+        two_products[(1,)](a, b, c, out, TRIPS=trips, N=64, K=k, num_warps=4, num_stages=2)
+    np.testing.assert_array_equal(out, ((a.astype(np.float32) @ b).astype(np.float16) @ c.astype(np.float32)).sum(0))
