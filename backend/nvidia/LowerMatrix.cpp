@@ -3,6 +3,7 @@
 #include "backend/nvidia/LowerNvidia.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "passes/math/ExpandArith.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace tw;

@@ -13,6 +13,7 @@
 #include "backend/nvidia/assemble/CubinResources.h"
 #include "backend/nvidia/assemble/FileStamps.h"
 #include "backend/nvidia/assemble/RegisterLimit.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "passes/Passes.h"
 #include "passes/Pipeline.h"
 #include "llvm/ADT/StringExtras.h"

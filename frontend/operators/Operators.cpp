@@ -3,7 +3,6 @@
 #include "frontend/emit/Descriptors.h"
 #include "frontend/emit/PythonEvaluation.h"
 #include "frontend/emit/RuntimeValues.h"
-#include "frontend/emit/Walk.h"
 #include "frontend/values/StaticOperators.h"
 #include "frontend/values/ValueText.h"
 #include "llvm/Support/SaveAndRestore.h"

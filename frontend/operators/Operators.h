@@ -1,4 +1,5 @@
-// Operators: Python's meaning at compile time, operations of the language at run time.
+// Operators and subscripts: Python's meaning at compile time, operations of the language at run
+// time.
 #ifndef FRONTEND_OPERATORS_H
 #define FRONTEND_OPERATORS_H
 #include "frontend/emit/Emitter.h"

@@ -4,6 +4,7 @@
 #include "backend/nvidia/assemble/CubinResources.h"
 #include "backend/nvidia/assemble/JitLink.h"
 #include "backend/nvidia/assemble/PtxasProgram.h"
+#include "llvm/ADT/StringRef.h"
 
 using namespace tw;
 

@@ -1,6 +1,6 @@
 // Which warp of a CTA runs next where no warp sees the order, and when the CTA has ended.
-#include "backend/warpsim/core/state/Machine.h"
 #include "backend/warpsim/core/access/Accesses.h"
+#include "backend/warpsim/core/state/Machine.h"
 
 using namespace tw::warpsim;
 using Schedule = LaunchOptions::Schedule;
