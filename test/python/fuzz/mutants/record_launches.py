@@ -23,7 +23,7 @@ TABLE = FOLDER / "launches.tsv"
 TUTORIALS = sorted((ROOT / "tutorials").glob("0*.py"))
 PATTERNS = [
     "test_kernels_*.py", "test_block_pointers.py", "test_descriptor_kernels.py", "test_tensor_descriptors.py",
-    "test_aggregates.py", "test_tuple_arguments.py", "test_language_gaps.py", "test_libdevice.py", "test_loop_bounds.py",
+    "test_aggregates.py", "test_tuple_arguments.py", "test_language_*.py", "test_libdevice.py", "test_loop_bounds.py",
     "test_split_loops.py", "test_masks_of_tiles.py", "test_signs_of_indices.py", "test_op_dot_scaled.py",
     "test_op_memory.py", "test_op_order.py", "test_op_scan.py", "test_op_reduce.py",
     "test_op_shape.py", "test_op_atomics.py", "test_op_float8.py", "test_op_operators.py",

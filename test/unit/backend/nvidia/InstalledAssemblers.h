@@ -9,7 +9,7 @@
 namespace tw::test {
 
 inline std::filesystem::path sourceTree() {
-  return std::filesystem::path(__FILE__).parent_path() / "../../..";
+  return std::filesystem::path(__FILE__).parent_path() / "../../../..";
 }
 
 /// Returns the releases of test/assemblers.txt, "13.0.88" and so on.
