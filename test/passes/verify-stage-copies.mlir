@@ -29,6 +29,39 @@ func.func @ring(%p: tensor<32x!tile.ptr<f32>, #line>, %n: i32) {
   simt.async_wait 0
   return
 }
+// How far ahead a slot is counts in the loop that it is made in.
+func.func @slots_of_an_outer_loop(%p: tensor<32x!tile.ptr<f32>, #line>, %n: i32, %first: i32) {
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %ring = simt.alloc_shared "a" slots 2 at 0 : !simt.shared<[32], f32, #flat>
+  %end:2 = scf.for %i = %zero to %n step %one iter_args(%read = %first, %written = %one) -> (i32, i32) : i32 {
+    %next = simt.slot %ring[%written] phase 1 : !simt.shared<[32], f32, #flat>
+    %slot = simt.slot %ring[%read] phase 0 : !simt.shared<[32], f32, #flat>
+    scf.for %j = %zero to %n step %one : i32 {
+      simt.async_copy %p, %next pieces 1 along 0 : tensor<32x!tile.ptr<f32>, #line>, !simt.shared<[32], f32, #flat>
+      simt.async_commit
+      %x = simt.load_shared %slot : !simt.shared<[32], f32, #flat> -> tensor<32xf32, #line>
+    }
+    simt.async_wait 0
+    scf.yield %written, %read : i32, i32
+  }
+  return
+}
+// Waits for fewer groups than any pipeline has; groups without end.
+func.func @waits_for_next_to_nothing(%p: tensor<32x!tile.ptr<f32>, #line>, %n: i32) {
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %a = simt.alloc_shared "a" at 0 : !simt.shared<[32], f32, #flat>
+  scf.for %i = %zero to %n step %one : i32 {
+    simt.async_commit
+  }
+  simt.async_copy %p, %a pieces 1 along 0 : tensor<32x!tile.ptr<f32>, #line>, !simt.shared<[32], f32, #flat>
+  simt.async_commit
+  simt.async_wait 1000000000
+  simt.async_wait -1
+  simt.async_wait 0
+  return
+}
 }
 
 // -----
@@ -83,6 +116,25 @@ func.func @waits_in_a_branch(%p: tensor<32x!tile.ptr<f32>, #line>, %c: i1) {
   }
   // expected-error @below {{while a copy into its shared memory is in flight}}
   %y = simt.load_shared %a : !simt.shared<[32], f32, #flat> -> tensor<32xf32, #line>
+  simt.async_wait 0
+  return
+}
+// Without an iteration of the loop, nothing has waited.
+func.func @loop_may_not_run(%p: tensor<32x!tile.ptr<f32>, #line>, %n: i32) {
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %ring = simt.alloc_shared "a" slots 2 at 0 : !simt.shared<[32], f32, #flat>
+  %slot0 = simt.slot %ring[%zero] : !simt.shared<[32], f32, #flat>
+  simt.async_copy %p, %slot0 pieces 1 along 0 : tensor<32x!tile.ptr<f32>, #line>, !simt.shared<[32], f32, #flat>
+  simt.async_commit
+  %end = scf.for %i = %zero to %n step %one iter_args(%read = %zero) -> (i32) : i32 {
+    simt.async_wait 0
+    %slot = simt.slot %ring[%read] phase 0 : !simt.shared<[32], f32, #flat>
+    %x = simt.load_shared %slot : !simt.shared<[32], f32, #flat> -> tensor<32xf32, #line>
+    scf.yield %read : i32
+  }
+  // expected-error @below {{while a copy into its shared memory is in flight}}
+  %y = simt.load_shared %slot0 : !simt.shared<[32], f32, #flat> -> tensor<32xf32, #line>
   simt.async_wait 0
   return
 }

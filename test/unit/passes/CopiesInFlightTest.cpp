@@ -256,6 +256,56 @@ TEST(CopiesInFlight, EveryAccessOfWhatIsInFlightIsAnError) {
   EXPECT_GT(numWrong, 100u);
 }
 
+/// A loop that copies `distance` iterations ahead into a ring of `slots`, waiting for all groups
+/// but `pending`; within another loop if `isInner`.
+static std::string ringLoop(int slots, int distance, int pending, bool isInner) {
+  auto number = [](int value) { return "%n" + std::to_string(value); };
+  const std::string tile = "tensor<32x!tile.ptr<f32>, #line>";
+  const std::string buffer = "!simt.shared<[32], f32, #flat>\n";
+  auto copy = [&](const std::string &slot) {
+    return "simt.async_copy %from, " + slot + " pieces 1 along 0 : " + tile + ", " + buffer +
+           "simt.async_commit\n";
+  };
+  auto next = [&](const std::string &from, const std::string &to) {
+    return to + "_up = arith.addi " + from + ", %n1 : i32\n" + to + "_end = arith.cmpi eq, " + to +
+           "_up, %slots : i32\n" + to + " = arith.select " + to + "_end, %n0, " + to +
+           "_up : i32\n";
+  };
+  std::string text =
+      "#line = #tile.layout<[32] register = [] lane = [[1], [2], [4], [8], [16]] warp = []>\n"
+      "#flat = #tile.layout<[32] offset = [[1], [2], [4], [8], [16]]>\n"
+      "func.func @f(%from: " +
+      tile + ", %n: i32) {\n%slots = arith.constant " + std::to_string(slots) + " : i32\n";
+  for (int i = 0; i < slots; ++i)
+    text += number(i) + " = arith.constant " + std::to_string(i) + " : i32\n";
+  text += "%ring = simt.alloc_shared \"ring\" slots " + std::to_string(slots) + " : " + buffer;
+  text += isInner ? "scf.for %outer = %n0 to %n step %n1 : i32 {\n" : "";
+  for (int i = 0; i < distance; ++i)
+    text += "%ahead" + std::to_string(i) + " = simt.slot %ring[" + number(i) + "] : " + buffer +
+            copy("%ahead" + std::to_string(i));
+  text += "%end:2 = scf.for %i = %n0 to %n step %n1 iter_args(%read = %n0, %written = " +
+          number(distance) + ") -> (i32, i32) : i32 {\nsimt.async_wait " + std::to_string(pending) +
+          "\n%to = simt.slot %ring[%written] phase " + std::to_string(distance) + " : " + buffer +
+          copy("%to") + "%at = simt.slot %ring[%read] phase 0 : " + buffer +
+          "%x = simt.load_shared %at : !simt.shared<[32], f32, #flat> -> tensor<32xf32, #line>\n" +
+          next("%read", "%read_next") + next("%written", "%written_next") +
+          "scf.yield %read_next, %written_next : i32, i32\n}\nsimt.async_wait 0\n";
+  return text + (isInner ? "}\n" : "") + "return\n}\n";
+}
+
+TEST(CopiesInFlight, ARingIsRightWithItsWaitAndWrongWithAWeakerOne) {
+  auto context = makeContext();
+  for (int slots = 2; slots <= 5; ++slots)
+    for (int distance = 1; distance < slots; ++distance)
+      for (int pending = 0; pending <= distance; ++pending)
+        for (bool isInner : {false, true}) {
+          std::string text = ringLoop(slots, distance, pending, isInner);
+          auto module = parseSourceString<ModuleOp>(text, context.get());
+          ASSERT_TRUE(module) << text;
+          EXPECT_EQ(reachedInFlight(*module).empty(), pending < distance) << text;
+        }
+}
+
 TEST(CopiesInFlight, LoopsDoNotShareTheWorseCount) {
   auto pipeline = [](unsigned count) {
     std::string group = Programs::copies(count) + "simt.async_commit\n";
