@@ -44,7 +44,7 @@ struct Lowering : gpu::ThreadLowering {
   /// The barriers that do, with the scope to which waves release before them.
   llvm::DenseMap<mlir::Operation *, tile::MemoryScope> ordersGlobal;
   bool hasPrint = false, keepsFarOffsets = false;
-  bool copiesDirectly = false;  // from global to shared memory, past registers
+  bool copiesDirectly = false;  // from global to shared memory, not through registers
   bool leavesOutCopies = false; // a wave whose masks are all false starts fewer than others
   mlir::Value lane;             // this thread's number in its wave, once it was asked for
   llvm::DenseSet<mlir::Operation *> ofWholeRows; // exchanges of rows whose lanes have one value

@@ -1,7 +1,7 @@
 // Loads and stores of global memory. Where a pointer is an argument's and 32-bit offsets of bytes
 // reach all of its memory, through a buffer resource: an offset beyond its bounds reads zeros and
 // writes nothing, so that a mask is one select. Else plain accesses, in branches where masked.
-// Copies to shared memory past registers go the same ways.
+// Direct copies to shared memory go the same ways.
 #include "backend/amd/LowerAmd.h"
 #include "backend/amd/addresses/LoopProgress.h"
 #include "backend/gpu/RegisterWords.h"

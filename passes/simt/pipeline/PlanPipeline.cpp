@@ -210,7 +210,7 @@ bool Planner::findPieces(PipelinedLoad &pipelined) {
     return true;
   LoadOp load = pipelined.load;
   if (!isZero(load.getOther())) {
-    obstacle = "copies of masked elements are 0, and its `other` is not";
+    obstacle = "copies fill masked elements with zeros, and its `other` is not 0";
     return false;
   }
   std::optional<VectorAccess> pieces =

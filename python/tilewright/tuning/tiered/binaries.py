@@ -18,7 +18,7 @@ from .background import worker
 if TYPE_CHECKING:
     from ...compile import CompiledKernel, Request
 
-# Of so many integers it is counted how often they came; of the others those that came last are known.
+# Most integers whose launches are counted; those that were launched longest ago are dropped first.
 MOST_COUNTED = 1024
 Numbers = Any  # an integer, or a tuple of several: what they are looked up by
 

@@ -81,7 +81,7 @@ def test_matmul(arch: str, depth: int, instructions: int, compiler: None) -> Non
     loop = product_loop(compiled.asm["asm"])
     # A warp has 64 x 64 of the product: 4 fragments of 32 x 32.
     steps = steps_of(loop, instructions)
-    # 16 bytes a lane: 2 tiles of 128 x depth halves over 256 threads. gfx950 copies past registers.
+    # 16 bytes a lane: 2 tiles of 128 x depth halves over 256 threads. gfx950 copies directly.
     past = arch == "gfx950"
     assert loop["buffer_load_dwordx4 lds" if past else "buffer_load_dwordx4"] == steps * 2 * 128 * depth * 2 // (256 * 16)
     assert count(loop, "buffer_load") == steps * 2 * 128 * depth * 2 // (256 * 16)

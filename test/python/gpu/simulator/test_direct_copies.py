@@ -1,4 +1,4 @@
-"""Copies past registers are waited for where waves leave some of them out."""
+"""Direct copies are waited for where waves leave some of them out."""
 
 from __future__ import annotations
 
