@@ -7,8 +7,6 @@
 #include "ir/tile/Tables.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Pass/Pass.h"
-#include "mlir/Pass/PassRegistry.h"
 #include "passes/analysis/CopiesInFlight.h"
 #include "passes/simt/LayoutRules.h"
 #include "runtime/codes/Codes.h"
@@ -474,33 +472,4 @@ LogicalResult tw::checkKernel(ModuleOp module) {
     return emitCoded(module, Code::UnfitText)
            << "the module must have one public function, its kernel";
   return checkFunctions(module);
-}
-
-namespace {
-struct CheckInput : PassWrapper<CheckInput, OperationPass<ModuleOp>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(CheckInput)
-  explicit CheckInput(StringRef input) : input(input) {}
-  StringRef getArgument() const override { return "check-input"; }
-  StringRef getDescription() const override { return "looks whether a pass can take the module"; }
-  void runOnOperation() override {
-    if (failed(checkInput(getOperation(), input)))
-      signalPassFailure();
-    markAllAnalysesPreserved();
-  }
-  StringRef input;
-};
-} // namespace
-
-LogicalResult tw::addCheckedPasses(OpPassManager &pm, OpPassManager &passes,
-                                   ArrayRef<PassInput> ofTargets) {
-  for (Pass &pass : passes.getPasses()) {
-    if (StringRef input = inputOf(pass.getArgument(), ofTargets); !input.empty())
-      pm.addPass(std::make_unique<CheckInput>(input));
-    std::string text; // passes cannot be copied from outside
-    llvm::raw_string_ostream stream(text);
-    pass.printAsTextualPipeline(stream);
-    if (failed(parsePassPipeline(text, pm)))
-      return failure();
-  }
-  return success();
 }
