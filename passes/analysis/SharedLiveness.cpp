@@ -68,9 +68,9 @@ static Operation *holderOf(Operation *access, simt::AllocSharedOp alloc) {
   return holder;
 }
 
-/// The end of all copies that an operation has started: the next wait for them beside the buffer, or
-/// the end of the kernel. Copies whose data nobody reads, of iterations that do not exist, write
-/// zeros.
+/// Returns the end of all copies that an operation has started: the next wait for them beside the
+/// buffer, or the end of the kernel. Copies of iterations that do not exist write, too: zeros,
+/// which nobody reads.
 static unsigned endOfCopies(unsigned started, simt::AllocSharedOp alloc, Operation *kernel,
                             const llvm::DenseMap<Operation *, Numbers> &ranges) {
   for (auto wait : alloc->getBlock()->getOps<simt::AsyncWaitOp>())
