@@ -464,6 +464,7 @@ def InsertBarriers : Pass<"insert-barriers", "::mlir::ModuleOp">, Takes<"laid-ou
 
 def LowerSimt : Pass<"lower-simt", "::mlir::ModuleOp">, Takes<"scheduled"> {
   let summary = "tiles become the registers of one thread, in an llvm.func with the attribute simt.kernel";
+  let description = "Fails where an access, or the kernel's end, may come before a copy into its shared memory is done.";
   let dependentDialects = ["::tw::simt::SimtDialect", "::mlir::LLVM::LLVMDialect", "::mlir::vector::VectorDialect",
     "::mlir::scf::SCFDialect", "::mlir::math::MathDialect", "::mlir::arith::ArithDialect"];
 }

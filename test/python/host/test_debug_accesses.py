@@ -23,7 +23,7 @@ def cpu(request: pytest.FixtureRequest, compiler: None) -> str:
 
 
 def verdict(device: str, kernel: Any, grid: tuple[int, ...], *arguments: Any, **options: Any) -> str:
-    """What a launch reports of an access, in the words that all devices share; else ""."""
+    """Launch, and return the report of an access in the words that all devices share; else ""."""
     with tw.device(device):
         try:
             kernel[grid](*arguments, debug=True, sanitize_overflow=False, **options)

@@ -14,7 +14,7 @@ RDNA = ("gfx1100", "gfx1201")
 
 
 def compile_for(
-    arch: str, name: str, num_warps: int = 4, device: str = "amd", **changes: Any
+    arch: str, name: str, num_warps: int = 4, device: str = "amd", num_stages: int = 2, **changes: Any
 ) -> Any:
     """A kernel of the benchmark, or a histogram, with its constants but for `changes`."""
     if name == "histogram_in_tile":
@@ -25,7 +25,7 @@ def compile_for(
     names = [p.name for p in kernel.parameters if p.name not in constants]
     signature = dict(zip(names, types.split(), strict=True))
     return kernel.compile(
-        signature, constants, device=f"{device}:{arch}", num_warps=num_warps, num_stages=2
+        signature, constants, device=f"{device}:{arch}", num_warps=num_warps, num_stages=num_stages
     )
 
 
