@@ -160,6 +160,11 @@ enum class Op : uint16_t {
   AsyncCommit,
   AsyncWaitGroup,
   AsyncWaitAll,
+  WarpgroupFence, // wgmma.fence
+  WarpgroupMma,   // wgmma.mma_async
+  WarpgroupCommit,
+  WarpgroupWait,
+  ProxyFence, // fence.proxy.async
   // Of waves of 32 or 64 lanes, in which lanes exchange values (amdgcn/).
   Wave,       // by Instruction::wave
   WaveLane,   // mbcnt and the lane's number: sources, then Instruction::isHigh
@@ -332,6 +337,11 @@ struct Instruction {
   MatrixShape shape = MatrixShape::None;
   Type secondType = Type::None;
   bool isTransposed = false;
+  // wgmma.mma_async multiplies 64 x `depth` by `depth` x `columns`. `results` are the accumulator's
+  // registers. `sources` are A, one register that holds a descriptor or four of elements; the
+  // descriptor of B; the predicate scale-d; the literals as they are written; the accumulator.
+  uint16_t columns = 0;
+  uint8_t depth = 0;
   std::string modifiers; // cache and eviction hints as written, checked, without effect
 
   // Control flow: instruction numbers. `reconverge` is the first instruction of the branch's
@@ -350,6 +360,11 @@ struct Instruction {
   int32_t line = 0;      // of the text, from 1
   int32_t location = -1; // into Program::locations, -1 unknown
 };
+
+/// Returns true if A of a wgmma.mma_async is in registers, not in shared memory.
+inline bool hasMatrixInRegisters(const Instruction &instruction) {
+  return instruction.sources[0].reg.file == RegisterFile::Word;
+}
 
 } // namespace tw::warpsim
 #endif

@@ -32,7 +32,11 @@ static constexpr const char *kKindNames[] = {"race-raw",
                                              "async-race",
                                              "async-leak",
                                              "async-misuse",
-                                             "matrix-misuse"};
-static_assert(std::size(kKindNames) == size_t(Kind::MatrixMisuse) + 1);
+                                             "matrix-misuse",
+                                             "warpgroup-misuse",
+                                             "register-race",
+                                             "missing-fence",
+                                             "proxy-race"};
+static_assert(std::size(kKindNames) == size_t(Kind::ProxyRace) + 1);
 
 const char *tw::warpsim::nameOf(Kind kind) { return kKindNames[size_t(kind)]; }

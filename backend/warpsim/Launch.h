@@ -37,7 +37,11 @@ enum class Kind : uint8_t {
   AsyncRace,
   AsyncLeak,
   AsyncMisuse,
-  MatrixMisuse
+  MatrixMisuse,
+  WarpgroupMisuse,
+  RegisterRace,
+  MissingFence,
+  ProxyRace
 };
 const char *nameOf(Kind kind);
 
@@ -73,12 +77,13 @@ struct SharedBuffer {
 struct LaunchOptions {
   enum class Schedule { RoundRobin, Greedy, Reverse, Random } schedule = Schedule::RoundRobin;
   uint64_t seed = 0;
-  /// When the bytes of an asynchronous copy move: at the wait that requires it, at its issue, or at
-  /// any time between, by `completionSeed`. A right program computes the same with each.
+  /// When the bytes of an asynchronous copy move and a wgmma is computed: at the wait that requires
+  /// it, at its issue, or at any time between, by `completionSeed`. A right program computes the
+  /// same with each.
   enum class Completion { Late, Early, Random } completion = Completion::Late;
   uint64_t completionSeed = 0;
-  /// How mma rounds: as a chain of fused multiply-adds, or bit for bit as the target's tensor cores
-  /// are known to (some forty times slower).
+  /// How mma and wgmma round: as a chain of fused multiply-adds, or bit for bit as the target's
+  /// tensor cores are known to (some forty times slower).
   enum class Arithmetic { Fast, Exact } arithmetic = Arithmetic::Fast;
   std::vector<uint64_t> ctas; // linear numbers of the CTAs to run; empty: all
   /// Instructions after which a warp counts as in an endless loop. No further CTA begins then.

@@ -2,6 +2,7 @@
 #include "backend/warpsim/core/Operations.h"
 #include "backend/warpsim/core/access/Accesses.h"
 #include "backend/warpsim/core/matrix/MatrixOperations.h"
+#include "backend/warpsim/core/matrix/WarpgroupOperations.h"
 #include "backend/warpsim/core/order/Barriers.h"
 #include "backend/warpsim/core/state/Ordering.h"
 #include "backend/warpsim/core/state/Origins.h"
@@ -63,13 +64,15 @@ bool Cta::checkLimits(Warp &warp, int32_t pc, LaneMask active) {
 }
 
 /// Runs the plain instructions from here on, as far as the lanes stay together.
-void Cta::runPlain(Warp &warp) {
+template <bool hasProducts> void Cta::runPlain(Warp &warp) {
   StackEntry &top = warp.stack.back();
   const Instruction *code = launch.program.code.data();
   WarpRegisters &registers = warp.registers();
   int32_t begin = top.pc, pc = begin;
   for (const Prepared *next = &launch.prepared[pc]; next->isPlain && pc != top.reconverge;
        ++next, ++pc) {
+    if (hasProducts && next->touchesProduct)
+      checkTouch(*this, warp, code[pc], pc, top.mask);
     next->handler(code[pc], registers, top.mask);
     ++executed[pc];
   }
@@ -105,7 +108,7 @@ Stop Cta::runWarp(Warp &warp, uint64_t maxSteps) {
     }
     StackEntry &top = warp.stack.back();
     if (launch.prepared[top.pc].isPlain) {
-      runPlain(warp);
+      launch.hasProducts ? runPlain<true>(warp) : runPlain<false>(warp);
       if (top.pc == top.reconverge)
         continue;
     }
@@ -129,6 +132,8 @@ Stop Cta::runWarp(Warp &warp, uint64_t maxSteps) {
       return Stop::Ended;
     bool isAny = readGuard(warp, instruction, pc, active);
     statistics.threadInstructions += uint64_t(__builtin_popcount(active));
+    if (isAny && launch.prepared[pc].touchesProduct)
+      checkTouch(*this, warp, instruction, pc, active);
     if (instruction.op == Op::Bra || !isAny) {
       if (instruction.op == Op::Bra)
         executeControl(warp, instruction, pc, active);
@@ -217,9 +222,24 @@ static void executeMatrix(Cta &cta, Warp &warp, const Instruction &instruction, 
     return executeAsyncCopy(cta, warp, instruction, pc, active);
   case Op::AsyncCommit:
     return executeAsyncCommit(cta, warp, active);
+  case Op::WarpgroupFence:
+  case Op::WarpgroupMma:
+  case Op::WarpgroupCommit:
+  case Op::WarpgroupWait:
+    return executeWarpgroup(cta, warp, instruction, pc, active);
   default:
     return executeAsyncWait(cta, warp, instruction, active, instruction.op == Op::AsyncWaitAll);
   }
+}
+
+static bool isOfMatrices(Op op) { return op >= Op::Ldmatrix && op <= Op::WarpgroupWait; }
+
+/// Between two instructions, under random completion.
+static void completeSome(Cta &cta) {
+  if (cta.async.numUnmoved)
+    moveSomeCopies(cta);
+  if (cta.products.numUncomputed)
+    computeSomeProducts(cta);
 }
 
 static void executeOfWave(Cta &cta, Warp &warp, const Instruction &instruction, int32_t pc,
@@ -243,18 +263,11 @@ void Cta::execute(Warp &warp, const Instruction &instruction, int32_t pc, LaneMa
   ++warp.stack.back().pc;
   if (instruction.op >= Op::Wave)
     return executeOfWave(*this, warp, instruction, pc, active);
-  if (async.numUnmoved && launch.launch.options.completion == LaunchOptions::Completion::Random)
-    moveSomeCopies(*this);
-  switch (instruction.op) {
-  case Op::Ldmatrix:
-  case Op::Stmatrix:
-  case Op::Movmatrix:
-  case Op::Mma:
-  case Op::AsyncCopy:
-  case Op::AsyncCommit:
-  case Op::AsyncWaitGroup:
-  case Op::AsyncWaitAll:
+  if (launch.launch.options.completion == LaunchOptions::Completion::Random)
+    completeSome(*this);
+  if (isOfMatrices(instruction.op))
     return executeMatrix(*this, warp, instruction, pc, active);
+  switch (instruction.op) {
   case Op::Ld:
     return executeLoad(*this, warp, instruction, pc, active);
   case Op::St:
@@ -263,6 +276,7 @@ void Cta::execute(Warp &warp, const Instruction &instruction, int32_t pc, LaneMa
   case Op::Red:
     return executeAtomic(*this, warp, instruction, pc, active);
   case Op::Membar:
+  case Op::ProxyFence:
     return executeFence(*this, warp, instruction, active);
   case Op::BarSync:
   case Op::BarArrive:

@@ -126,6 +126,28 @@ static bool parseGuard(Parser &parser, Operand &guard) {
   return parseRegister(parser, Type::Pred, false, guard);
 }
 
+static bool isOnTarget(const Parser &parser, const RowText &row) {
+  unsigned arch = parser.program.arch();
+  return arch >= row.minArch && arch < row.endArch &&
+         (!row.isSpecific || parser.program.target.ends_with('a'));
+}
+
+static bool isInVersion(const Parser &parser, const RowText &row) {
+  const std::string &version = parser.program.version; // "8.7"
+  return unsigned(version[0] - '0') * 10 + unsigned(version[2] - '0') >= row.minVersion;
+}
+
+/// Says what an instruction is missing here.
+static std::string whatIsNeeded(const Parser &parser, const RowText &row) {
+  if (isOnTarget(parser, row))
+    return " needs PTX " + std::to_string(row.minVersion / 10) + "." +
+           std::to_string(row.minVersion % 10) + ", and the version is " + parser.program.version;
+  bool isGone = parser.program.arch() >= row.endArch;
+  return " needs sm_" + std::to_string(row.minArch) + (row.isSpecific ? "a" : "") +
+         (isGone ? " and is gone from the next generation on" : "") + ", and the target is " +
+         parser.program.target;
+}
+
 /// The row and the fields for an opcode with its modifiers. The same text means the same each time.
 static const Mnemonic *findMnemonic(Parser &parser) {
   Token opcode = parser.take();
@@ -145,13 +167,10 @@ static const Mnemonic *findMnemonic(Parser &parser) {
   entry->second.row =
       InstructionTable::get().match(opcode.text, modifiers, entry->second.prototype, message);
   const InstructionRow *row = entry->second.row;
-  unsigned arch = parser.program.arch();
-  if (row && arch >= row->text.minArch && arch < row->text.endArch)
+  if (row && isOnTarget(parser, row->text) && isInVersion(parser, row->text))
     return &entry->second;
   if (row)
-    message = std::string(text) + " needs sm_" + std::to_string(row->text.minArch) +
-              (arch < row->text.minArch ? "" : " and is gone from the next generation on") +
-              ", and the target is " + parser.program.target;
+    message = std::string(text) + whatIsNeeded(parser, row->text);
   parser.fail(opcode.line, std::move(message));
   return nullptr;
 }

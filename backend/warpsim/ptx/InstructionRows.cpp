@@ -4,12 +4,13 @@
 // optional, a word without a kind belongs to the name, and $name is one of the lists below the
 // rows. Kinds: f flag, t type, s type of the sources, x space, o order, k scope, h hint, a atomic
 // operation, c compare, b bool operation, r rounding, m shuffle, vote, testp or prmt mode, v vector
-// width, g shape of a matrix, u type of its second operand. The number behind a row is the first
-// sm_NN that has it, a second one the first that does not. `operands`: D result, P predicate
-// result, |P second result, A source, Q predicate, N predicate or its negation, I literal, M
-// address, V vector, F2 fragment of two registers (F: as many as .x says), G second address, S size
-// or predicate of cp.async, H cache policy; `D:u32` has that type and not the instruction's, `:s`
-// the type of the sources, `:2` twice the width, `:x` and `:xs` may be wider registers; `?`
+// width, g shape of a matrix, u type of its second operand, w shape of wgmma. The numbers behind a
+// row are the first sm_NN that has it, the first that does not, and ten times the first .version;
+// `true`: only sm_NNa has it. `operands`: D result, P predicate result, |P second result, A source,
+// Q predicate, N predicate or its negation, I literal, M address, V vector, F2 fragment of two
+// registers (F: as many as .x says), ACC, MATRIX, SIGN, MAJOR, MAJORA of wgmma, G second address, S
+// size or predicate of cp.async, H cache policy; `D:u32` has that type and not the instruction's,
+// `:s` the type of the sources, `:2` twice the width, `:x` and `:xs` may be wider registers; `?`
 // optional, `_` may be a sink.
 #include "backend/warpsim/ptx/InstructionTable.h"
 
@@ -296,6 +297,7 @@ static constexpr RowText kRows[] = {
     {"createpolicy", Op::CreatePolicy, "h:fractional h:L2::evict_last|L2::evict_normal|L2::evict_first|L2::evict_unchanged ?h:L2::evict_first|L2::evict_unchanged t:b64", "D ?A:f32"},
     {"createpolicy", Op::CreatePolicy, "h:cvt h:L2 t:b64", "D A"},
     {"fence", Op::Membar, "?o:sc|acq_rel k:$scope", ""},
+    {"fence", Op::ProxyFence, "proxy async ?x:global|shared::cta|shared::cluster", "", 90, ~0u, 80},
     {"membar", Op::Membar, "k:cta|gl|sys", ""},
 
     // Control flow.
@@ -358,6 +360,17 @@ static constexpr RowText kRows[] = {
     {"cp", Op::AsyncCommit, "async commit_group", "", 80},
     {"cp", Op::AsyncWaitGroup, "async wait_group", "I:u32", 80},
     {"cp", Op::AsyncWaitAll, "async wait_all", "", 80},
+
+    // Products of four warps, of operands in shared memory.
+    {"wgmma", Op::WarpgroupFence, "fence $mma", "", 90, 100, 80, true},
+    {"wgmma", Op::WarpgroupCommit, "commit_group $mma", "", 90, 100, 80, true},
+    {"wgmma", Op::WarpgroupWait, "wait_group $mma", "I:u32", 90, 100, 80, true},
+    {"wgmma", Op::WarpgroupMma, "mma_async $mma w:$m64k16 t:f16|f32 s:f16 u:f16", "ACC MATRIX A:b64 N SIGN SIGN MAJORA MAJOR", 90, 100, 80, true},
+    {"wgmma", Op::WarpgroupMma, "mma_async $mma w:$m64k16 t:f32 s:bf16 u:bf16", "ACC MATRIX A:b64 N SIGN SIGN MAJORA MAJOR", 90, 100, 80, true},
+    {"wgmma", Op::WarpgroupMma, "mma_async $mma w:$m64k8 t:f32 s:tf32 u:tf32", "ACC MATRIX A:b64 N SIGN SIGN", 90, 100, 80, true},
+    {"wgmma", Op::WarpgroupMma, "mma_async $mma w:$m64k32 t:f16|f32 s:$fp8 u:$fp8", "ACC MATRIX A:b64 N SIGN SIGN", 90, 100, 80, true},
+    {"wgmma", Op::WarpgroupMma, "mma_async $mma w:$m64k32i ?f:satfinite t:s32 s:$i8 u:$i8", "ACC MATRIX A:b64 N", 90, 100, 80, true},
+    {"wgmma", Op::WarpgroupMma, "mma_async $mma w:$m64k32i t:s32 s:$i8 u:$i8 f:satfinite", "ACC MATRIX A:b64 N", 90, 100, 80, true},
 };
 // clang-format on
 

@@ -34,6 +34,26 @@ static constexpr std::pair<std::string_view, std::string_view> kLists[] = {
     {"$i8", "s8|u8"},
     {"$i4", "s4|u4"},
     {"$fp8", "e4m3|e5m2"},
+    // Shapes of wgmma by depth: multiples of 8 columns, of integers also of 16.
+    {"$m64k8", "m64n8k8|m64n16k8|m64n24k8|m64n32k8|m64n40k8|m64n48k8|m64n56k8|m64n64k8|m64n72k8|"
+               "m64n80k8|m64n88k8|m64n96k8|m64n104k8|m64n112k8|m64n120k8|m64n128k8|m64n136k8|"
+               "m64n144k8|m64n152k8|m64n160k8|m64n168k8|m64n176k8|m64n184k8|m64n192k8|m64n200k8|"
+               "m64n208k8|m64n216k8|m64n224k8|m64n232k8|m64n240k8|m64n248k8|m64n256k8"},
+    {"$m64k16",
+     "m64n8k16|m64n16k16|m64n24k16|m64n32k16|m64n40k16|m64n48k16|m64n56k16|m64n64k16|"
+     "m64n72k16|m64n80k16|m64n88k16|m64n96k16|m64n104k16|m64n112k16|m64n120k16|m64n128k16|"
+     "m64n136k16|m64n144k16|m64n152k16|m64n160k16|m64n168k16|m64n176k16|m64n184k16|"
+     "m64n192k16|m64n200k16|m64n208k16|m64n216k16|m64n224k16|m64n232k16|m64n240k16|"
+     "m64n248k16|m64n256k16"},
+    {"$m64k32",
+     "m64n8k32|m64n16k32|m64n24k32|m64n32k32|m64n40k32|m64n48k32|m64n56k32|m64n64k32|"
+     "m64n72k32|m64n80k32|m64n88k32|m64n96k32|m64n104k32|m64n112k32|m64n120k32|m64n128k32|"
+     "m64n136k32|m64n144k32|m64n152k32|m64n160k32|m64n168k32|m64n176k32|m64n184k32|"
+     "m64n192k32|m64n200k32|m64n208k32|m64n216k32|m64n224k32|m64n232k32|m64n240k32|"
+     "m64n248k32|m64n256k32"},
+    {"$m64k32i", "m64n8k32|m64n16k32|m64n24k32|m64n32k32|m64n48k32|m64n64k32|m64n80k32|m64n96k32|"
+                 "m64n112k32|m64n128k32|m64n144k32|m64n160k32|m64n176k32|m64n192k32|m64n208k32|"
+                 "m64n224k32|m64n240k32|m64n256k32"},
     {"$cached", "?h:L2::cache_hint ?h:$prefetch"},
     {"$v32", "v:v8 t:b32|u32|s32|f32"},
     {"$v4x64", "v:v4 t:b64|u64|s64|f64"},
@@ -109,6 +129,8 @@ static ModifierKind kindOfLetter(char letter, Op op) {
     return ModifierKind::Shape;
   case 'u':
     return ModifierKind::SecondType;
+  case 'w':
+    return ModifierKind::WarpgroupShape;
   default:
     return modeKind(op);
   }
@@ -149,23 +171,18 @@ static void readTypeRule(std::string_view text, OperandRule &rule) {
 }
 
 static Role roleNamed(std::string_view name) {
-  static constexpr std::pair<std::string_view, Role> kRoles[] = {{"D", Role::Result},
-                                                                 {"P", Role::PredicateResult},
-                                                                 {"A", Role::Source},
-                                                                 {"N", Role::Predicate},
-                                                                 {"I", Role::Immediate},
-                                                                 {"M", Role::Address},
-                                                                 {"V", Role::Vector},
-                                                                 {"DV", Role::Vector},
-                                                                 {"MOVE", Role::Move},
-                                                                 {"F", Role::Fragment},
-                                                                 {"DF", Role::Fragment},
-                                                                 {"G", Role::SourceAddress},
-                                                                 {"S", Role::CopiedSize},
-                                                                 {"H", Role::CachePolicy},
-                                                                 {"LABEL", Role::Label},
-                                                                 {"CALLEE", Role::Callee},
-                                                                 {"TARGETS", Role::BranchTargets}};
+  static constexpr std::pair<std::string_view, Role> kRoles[] = {
+      {"D", Role::Result},        {"P", Role::PredicateResult},
+      {"A", Role::Source},        {"N", Role::Predicate},
+      {"I", Role::Immediate},     {"M", Role::Address},
+      {"V", Role::Vector},        {"DV", Role::Vector},
+      {"MOVE", Role::Move},       {"F", Role::Fragment},
+      {"DF", Role::Fragment},     {"ACC", Role::Accumulator},
+      {"MATRIX", Role::MatrixA},  {"SIGN", Role::Sign},
+      {"MAJOR", Role::Major},     {"MAJORA", Role::MajorOfA},
+      {"G", Role::SourceAddress}, {"S", Role::CopiedSize},
+      {"H", Role::CachePolicy},   {"LABEL", Role::Label},
+      {"CALLEE", Role::Callee},   {"TARGETS", Role::BranchTargets}};
   for (const auto &[text, role] : kRoles)
     if (text == name)
       return role;
@@ -196,6 +213,14 @@ static OperandRule readOperand(std::string_view text) {
   rule.isRelaxed = rule.role == Role::Vector;
   readTypeRule(type, rule);
   return rule;
+}
+
+unsigned tw::warpsim::ptx::numAccumulatorRegisters(const Instruction &instruction) {
+  return instruction.columns / (instruction.type == Type::F16 ? 4 : 2);
+}
+
+Type tw::warpsim::ptx::accumulatorRegisterType(const Instruction &instruction) {
+  return instruction.type == Type::F16 ? Type::F16x2 : instruction.type;
 }
 
 InstructionTable::InstructionTable() {

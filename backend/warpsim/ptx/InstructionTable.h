@@ -2,6 +2,7 @@
 #ifndef BACKEND_WARPSIM_PTX_INSTRUCTIONTABLE_H
 #define BACKEND_WARPSIM_PTX_INSTRUCTIONTABLE_H
 #include "backend/warpsim/Program.h"
+#include "backend/warpsim/ptx/OperandRule.h"
 #include <optional>
 #include <span>
 #include <string_view>
@@ -30,6 +31,7 @@ enum class ModifierKind : uint8_t {
   VectorWidth,
   Shape,
   SecondType,
+  WarpgroupShape,
   Word /* part of the name, decided by the row's Op: `sync`, `wide` */
 };
 
@@ -65,43 +67,16 @@ struct ModifierGroup {
   std::vector<std::string_view> words;
 };
 
-/// One operand: its role, and which type its register or literal must have.
-struct OperandRule {
-  enum class Role : uint8_t {
-    Result,          // a register, or `_` where the row says so
-    PredicateResult, // a predicate register or `_`; `isSecond`: after `|`
-    Source,          // a register, a literal, or the name of a variable
-    Predicate,       // a predicate register `p` or its negation `!p`
-    Immediate,
-    Address,  // [a+4]
-    Vector,   // as many registers as VectorWidth says, in braces if more than one; `isResult`
-    Fragment, // registers in braces: `count` of them, or as many as VectorWidth says; `isResult`
-    SourceAddress, // [a+4] in global memory, the second address
-    CopiedSize,    // the bytes that cp.async reads, or a predicate that it reads none
-    CachePolicy,   // there if and only if the hint L2::cache_hint is
-    Label,
-    BranchTargets, // the label of a .branchtargets list
-    Callee,        // (results), name, (arguments)
-    Move           // both operands of mov
-  };
-  enum class TypeRule : uint8_t { OfInstruction, OfSource, DoubleWidth, Fixed };
-  Role role = Role::Source;
-  TypeRule typeRule = TypeRule::OfInstruction;
-  Type fixed = Type::None;
-  uint8_t count = 0;
-  bool isRelaxed = false; // a register may be wider than the type
-  bool isOptional = false, isSecond = false, mayBeSink = false, mayBeNegated = false,
-       isResult = false;
-};
-
 /// One row as written in the table; `modifiers` and `operands` are explained in
 /// InstructionRows.cpp.
 struct RowText {
   std::string_view opcode;
   Op op;
   std::string_view modifiers, operands;
-  unsigned minArch = 0;   // the NN of the first .target sm_NN that has it
-  unsigned endArch = ~0u; // of the first one above it that does not
+  unsigned minArch = 0;    // the NN of the first .target sm_NN that has it
+  unsigned endArch = ~0u;  // of the first one above it that does not
+  unsigned minVersion = 0; // ten times the first .version that has it
+  bool isSpecific = false; // only the targets sm_NNa have it
 };
 std::span<const RowText> instructionRows();
 
@@ -110,6 +85,10 @@ struct InstructionRow {
   std::vector<ModifierGroup> groups;
   std::vector<OperandRule> operands;
 };
+
+/// The registers of the accumulator of wgmma, and the type of each.
+unsigned numAccumulatorRegisters(const Instruction &instruction);
+Type accumulatorRegisterType(const Instruction &instruction);
 
 /// The rows, with their patterns read. Built once, at first use.
 class InstructionTable {

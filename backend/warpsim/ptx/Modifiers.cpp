@@ -52,9 +52,10 @@ static constexpr Named kFlags[] = {named("ftz", Flag::Ftz),
                                    named("trans", Flag::Transposed)};
 static constexpr Named kSpaces[] = {
     named("global", Space::Global),      named("shared", Space::Shared),
-    named("shared::cta", Space::Shared), named("local", Space::Local),
-    named("const", Space::Const),        named("param", Space::Param),
-    named("param::entry", Space::Param), named("param::func", Space::Param)};
+    named("shared::cta", Space::Shared), named("shared::cluster", Space::Shared),
+    named("local", Space::Local),        named("const", Space::Const),
+    named("param", Space::Param),        named("param::entry", Space::Param),
+    named("param::func", Space::Param)};
 static constexpr Named kOrders[] = {
     named("weak", Order::Weak),        named("relaxed", Order::Relaxed),
     named("acquire", Order::Acquire),  named("release", Order::Release),
@@ -137,13 +138,27 @@ static std::span<const Named> wordsOf(ModifierKind kind) {
   case ModifierKind::Shape:
     return kShapes;
   case ModifierKind::Hint:
+  case ModifierKind::WarpgroupShape:
   case ModifierKind::Word:
     return {};
   }
   return {};
 }
 
+/// The numbers of `m64n128k16`, as 128 << 8 | 16.
+static int valueOfShape(std::string_view word) {
+  int numbers[2] = {}, *number = nullptr;
+  for (char c : word)
+    if (c == 'n' || c == 'k')
+      number = &numbers[c == 'k'];
+    else if (number)
+      *number = *number * 10 + (c - '0');
+  return numbers[0] << 8 | numbers[1];
+}
+
 int tw::warpsim::ptx::valueOfWord(ModifierKind kind, std::string_view word) {
+  if (kind == ModifierKind::WarpgroupShape)
+    return valueOfShape(word);
   for (const Named &candidate : wordsOf(kind))
     if (candidate.text == word)
       return candidate.value;
@@ -249,6 +264,10 @@ void tw::warpsim::ptx::setModifier(Instruction &instruction, ModifierKind kind,
     return assign(instruction.shape, value);
   case ModifierKind::SecondType:
     return assign(instruction.secondType, value);
+  case ModifierKind::WarpgroupShape:
+    instruction.columns = uint16_t(value >> 8);
+    instruction.depth = uint8_t(value);
+    break;
   case ModifierKind::Word:
     break;
   }
@@ -289,6 +308,8 @@ static int fieldOf(const Instruction &instruction, ModifierKind kind) {
     return int(instruction.shape);
   case ModifierKind::SecondType:
     return int(instruction.secondType);
+  case ModifierKind::WarpgroupShape:
+    return instruction.columns << 8 | instruction.depth;
   case ModifierKind::Flag:
   case ModifierKind::Hint:
   case ModifierKind::Word:
@@ -353,7 +374,7 @@ std::optional<std::string> tw::warpsim::ptx::spellModifiers(const InstructionRow
   using Kind = ModifierKind;
   for (Kind kind : {Kind::Type, Kind::SourceType, Kind::Space, Kind::Order, Kind::Scope,
                     Kind::AtomOp, Kind::Compare, Kind::Bool, Kind::Rounding, Kind::VectorWidth,
-                    Kind::Shape, Kind::SecondType}) {
+                    Kind::Shape, Kind::SecondType, Kind::WarpgroupShape}) {
     int unsaid = kind == Kind::VectorWidth ? 1 : 0;
     if (fieldOf(instruction, kind) != unsaid && !(written >> unsigned(kind) & 1))
       return std::nullopt;

@@ -96,6 +96,52 @@ static bool parseFragment(Parser &parser, const OperandRule &rule, Instruction &
   return parser.expect('}');
 }
 
+/// The registers of the accumulator of wgmma; sources too, behind the others.
+static bool parseAccumulator(Parser &parser, Instruction &instruction) {
+  unsigned count = numAccumulatorRegisters(instruction);
+  if (!parser.peek().is('{'))
+    return parser.failHere("expected a vector of " + std::to_string(count) + " registers");
+  parser.take();
+  for (unsigned element = 0; element < count; ++element) {
+    Operand operand;
+    if ((element && !parser.expect(',')) ||
+        !parseRegister(parser, accumulatorRegisterType(instruction), false, operand))
+      return false;
+    instruction.results.push_back(operand);
+  }
+  return parser.expect('}');
+}
+
+/// `%rd1`, or `{%r1, %r2, %r3, %r4}`.
+static bool parseMatrixA(Parser &parser, Instruction &instruction) {
+  bool isFragment = parser.takeIf('{');
+  for (unsigned element = 0; element < (isFragment ? 4 : 1); ++element) {
+    Operand operand;
+    if ((element && !parser.expect(',')) ||
+        !parseRegister(parser, isFragment ? Type::U32 : Type::B64, false, operand))
+      return false;
+    instruction.sources.push_back(operand);
+  }
+  return !isFragment || parser.expect('}');
+}
+
+/// A literal that is one of two.
+static bool parseChoice(Parser &parser, int64_t first, int64_t second, Instruction &instruction) {
+  int line = parser.peek().line;
+  bool isNegative = parser.takeIf('-');
+  if (parser.peek().kind != TokenKind::Integer)
+    return parser.failHere("expected an integer instead of " + describe(parser.peek()));
+  int64_t value = int64_t(parser.take().bits) * (isNegative ? -1 : 1);
+  if (value != first && value != second)
+    return parser.fail(line, "expected " + std::to_string(first) + " or " + std::to_string(second) +
+                                 " instead of " + std::to_string(value));
+  Operand operand;
+  operand.kind = Operand::Kind::Immediate;
+  operand.bits = uint32_t(value);
+  instruction.sources.push_back(operand);
+  return true;
+}
+
 static bool parseSourceAddress(Parser &parser, Instruction &instruction) {
   Instruction source;
   source.op = instruction.op;
@@ -194,6 +240,15 @@ static bool parseOperand(Parser &parser, const OperandRule &rule, Instruction &i
     return parseVector(parser, rule, instruction);
   case Role::Fragment:
     return parseFragment(parser, rule, instruction);
+  case Role::Accumulator:
+    return parseAccumulator(parser, instruction);
+  case Role::MatrixA:
+    return parseMatrixA(parser, instruction);
+  case Role::Sign:
+    return parseChoice(parser, 1, -1, instruction);
+  case Role::Major:
+  case Role::MajorOfA:
+    return parseChoice(parser, 0, 1, instruction);
   case Role::SourceAddress:
     return parseSourceAddress(parser, instruction);
   case Role::CopiedSize:
@@ -214,8 +269,11 @@ static bool parseOperand(Parser &parser, const OperandRule &rule, Instruction &i
 
 /// Returns true if an optional operand is left out: nothing follows, or what follows is the
 /// predicate that the next rule is for (`bar.red.and.pred p, 0, q`).
-static bool isLeftOut(const Parser &parser, const InstructionRow &row, size_t index) {
+static bool isLeftOut(const Parser &parser, const InstructionRow &row, size_t index,
+                      const Instruction &instruction) {
   const OperandRule &rule = row.operands[index];
+  if (rule.role == Role::MajorOfA)
+    return hasMatrixInRegisters(instruction);
   if (!rule.isOptional || rule.role == Role::CopiedSize)
     return false;
   if (rule.isSecond)
@@ -251,7 +309,7 @@ bool tw::warpsim::ptx::parseOperands(Parser &parser, const InstructionRow &row,
   bool isFirst = true;
   for (size_t index = 0; index < row.operands.size(); ++index) {
     const OperandRule &rule = row.operands[index];
-    if (isLeftOut(parser, row, index))
+    if (isLeftOut(parser, row, index, instruction))
       continue;
     if (!parseSeparator(parser, row, rule, isFirst))
       return false;
@@ -262,5 +320,8 @@ bool tw::warpsim::ptx::parseOperands(Parser &parser, const InstructionRow &row,
   if (instruction.op == Op::Cvta && instruction.space == Space::Param &&
       !parser.function().isKernel)
     instruction.space = Space::Local; // the parameters of a .func are in its frame
+  if (instruction.op == Op::WarpgroupMma)
+    instruction.sources.insert(instruction.sources.end(), instruction.results.begin(),
+                               instruction.results.end());
   return parseEnd(parser, row);
 }

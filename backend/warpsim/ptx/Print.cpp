@@ -195,6 +195,14 @@ static std::string printFragment(const Function *function, const Instruction &in
                    typeOf(rule, instruction), "{", "}");
 }
 
+static std::string printMatrixA(const Function *function, const Instruction &instruction,
+                                Remaining &next) {
+  next.source = hasMatrixInRegisters(instruction) ? 4 : 1;
+  return printVector(
+      function, {instruction.sources.begin(), instruction.sources.begin() + ptrdiff_t(next.source)},
+      Type::B32);
+}
+
 static std::string printSourceAddress(const Program &program, const Function *function,
                                       const Instruction &instruction) {
   Instruction source;
@@ -226,6 +234,17 @@ static std::string printOne(const Program &program, const Function *function,
     return printAddress(program, function, instruction);
   case Role::Fragment:
     return printFragment(function, instruction, rule, next);
+  case Role::Accumulator:
+    return printList(function, instruction.results, Type::B32, "{", "}");
+  case Role::MatrixA:
+    return printMatrixA(function, instruction, next);
+  case Role::MajorOfA:
+    if (hasMatrixInRegisters(instruction))
+      return "";
+    [[fallthrough]];
+  case Role::Sign:
+  case Role::Major:
+    return printOperand(function, instruction.sources[next.source++], Type::S32);
   case Role::SourceAddress:
     return printSourceAddress(program, function, instruction);
   case Role::CopiedSize:

@@ -25,6 +25,9 @@ void moveSomeCopies(Cta &cta);
 // AsyncChecks.cpp.
 /// Reports copies that nobody has waited for when the CTA ends.
 void reportAsyncLeaks(Cta &cta);
+// ProductChecks.cpp.
+/// The same of products, and reports warps that have left one to the others of their warpgroup.
+void reportProductLeaks(Cta &cta);
 
 } // namespace tw::warpsim
 #endif

@@ -91,6 +91,8 @@ void noteCoverage(const MemoryStep &step, Request &request);
 
 /// Reports accesses of bytes that a copy in flight reads or writes (AsyncChecks.cpp).
 void checkInFlight(const MemoryStep &step, const Request &request);
+/// Reports writes of shared memory that a product may still read (ProductChecks.cpp).
+void checkProducts(const MemoryStep &step, const Request &request);
 
 // Counting (Counting.cpp).
 void countRequest(const MemoryStep &step, const Request &request);
@@ -105,6 +107,8 @@ LaneMask forEachMemory(const MemoryStep &step, LaneMask active, Perform perform)
     noteCoverage(step, resolved);
     if (step.cta.async.numInFlight || step.isProbe)
       checkInFlight(step, resolved);
+    if (step.cta.products.isUsed)
+      checkProducts(step, resolved);
   };
   if (step.space() != Space::Generic) {
     request.lanes = lanes;

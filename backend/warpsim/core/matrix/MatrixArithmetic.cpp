@@ -93,8 +93,10 @@ TensorCoreRule tw::warpsim::ruleOf(const Instruction &instruction, unsigned arch
   // Since Hopper one pass adds 256 bits of each operand; before, two passes of 128 do.
   rule.block = (isHopperOn ? 256 : 128) / bits;
   rule.fractionBits = isHopperOn ? 25 : 24;
-  if (isQuarter) {
-    // Ada has fp8 units with a narrower adder; on Hopper mma.sync goes through f16 (wgmma has fp8).
+  if (isQuarter && instruction.op == Op::WarpgroupMma) {
+    rule.fractionBits = rule.resultBits = 13;
+  } else if (isQuarter) {
+    // Ada has fp8 units with a narrower adder; on Hopper mma.sync goes through f16.
     rule.block = 16;
     rule.fractionBits = isHopperOn ? 25 : 13;
     rule.resultBits = isHopperOn ? 23 : 13;

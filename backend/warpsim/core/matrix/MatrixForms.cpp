@@ -102,9 +102,12 @@ unsigned tw::warpsim::elementBitsOf(Type type) {
 }
 
 PreparedForm tw::warpsim::formOf(const Instruction &instruction) {
-  unsigned bits = elementBitsOf(instruction.sourceType);
+  return formOf(instruction.shape, elementBitsOf(instruction.sourceType));
+}
+
+PreparedForm tw::warpsim::formOf(MatrixShape shape, unsigned elementBits) {
   for (size_t i = 0; i < kNumForms; ++i)
-    if (kForms[i].shape == instruction.shape && kForms[i].elementBits == bits)
+    if (kForms[i].shape == shape && kForms[i].elementBits == elementBits)
       return {&kForms[i], &kPositions[i].a, &kPositions[i].b, &kPositions[i].c};
   return {};
 }

@@ -61,6 +61,7 @@ struct PreparedForm {
 };
 /// The form of an mma instruction; `form` is null where there is none.
 PreparedForm formOf(const Instruction &instruction);
+PreparedForm formOf(MatrixShape shape, unsigned elementBits);
 
 /// Bits of an element of an operand of mma; registers hold tf32 in 32 bits.
 unsigned elementBitsOf(Type type);

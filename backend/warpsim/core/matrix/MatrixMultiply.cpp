@@ -1,23 +1,11 @@
 // mma.sync: gathers the fragments of a warp into matrices, multiplies, and gives the result back.
 #include "backend/warpsim/core/matrix/MatrixArithmetic.h"
+#include "backend/warpsim/core/matrix/MatrixFragments.h"
 #include "backend/warpsim/core/matrix/MatrixOperations.h"
-#include "backend/warpsim/exec/LaneOperands.h"
-#include "backend/warpsim/exec/VectorClones.h"
 #include <algorithm>
 #include <cstring>
 
 using namespace tw::warpsim;
-
-namespace {
-/// The registers of one operand, among an instruction's sources.
-struct Fragment {
-  const FragmentMap &map;
-  const FragmentPositions &positions;
-  const Operand *registers;
-};
-/// Bits of the elements of one register of all lanes; 4-bit elements are 8 a lane.
-constexpr unsigned kMaxPerRegister = 8;
-} // namespace
 
 void tw::warpsim::checkWholeWarp(Cta &cta, Warp &warp, int32_t pc, LaneMask active) {
   LaneMask missing = ~active;
@@ -32,93 +20,6 @@ void tw::warpsim::checkWholeWarp(Cta &cta, Warp &warp, int32_t pc, LaneMask acti
                                      : "a matrix instruction needs all 32 threads of a warp: this "
                                        "one is elsewhere or masked off";
              });
-}
-
-TW_VECTOR_CLONES static void halvesToFloats(const uint16_t *codes, float *values) {
-  for (unsigned i = 0; i < 2 * kWarpSize; ++i)
-    values[i] = floatFromHalf(codes[i]);
-}
-TW_VECTOR_CLONES static void brainsToFloats(const uint16_t *codes, float *values) {
-  for (unsigned i = 0; i < 2 * kWarpSize; ++i)
-    values[i] = floatFromBrain(codes[i]);
-}
-TW_VECTOR_CLONES static void wordsToFloats(const uint32_t *codes, uint32_t mask, float *values) {
-  for (unsigned i = 0; i < kWarpSize; ++i)
-    values[i] = std::bit_cast<float>(codes[i] & mask);
-}
-
-static void bytesToFloats(const uint8_t *codes, const FloatFormat &format, float *values) {
-  for (unsigned i = 0; i < 4 * kWarpSize; ++i)
-    values[i] = float(valueOfCode(codes[i], format));
-}
-
-/// The elements of one register of all lanes.
-static void decode(Type type, const uint32_t *words, float *values) {
-  switch (type) {
-  case Type::F16:
-    return halvesToFloats(reinterpret_cast<const uint16_t *>(words), values);
-  case Type::BF16:
-    return brainsToFloats(reinterpret_cast<const uint16_t *>(words), values);
-  case Type::TF32: // the hardware ignores the low 13 bits
-    return wordsToFloats(words, 0xffffe000, values);
-  case Type::E4M3:
-    return bytesToFloats(reinterpret_cast<const uint8_t *>(words), kE4m3, values);
-  case Type::E5M2:
-    return bytesToFloats(reinterpret_cast<const uint8_t *>(words), kE5m2, values);
-  default:
-    return wordsToFloats(words, 0xffffffff, values);
-  }
-}
-
-static void decode(Type type, const uint32_t *words, int32_t *values) {
-  const auto *bytes = reinterpret_cast<const uint8_t *>(words);
-  auto each = [&](unsigned count, auto element) {
-    for (unsigned i = 0; i < count; ++i)
-      values[i] = element(i);
-  };
-  switch (type) {
-  case Type::S8:
-    return each(4 * kWarpSize, [&](unsigned i) { return int32_t(int8_t(bytes[i])); });
-  case Type::U8:
-    return each(4 * kWarpSize, [&](unsigned i) { return int32_t(bytes[i]); });
-  case Type::S4:
-    return each(8 * kWarpSize, [&](unsigned i) {
-      return int32_t(uint32_t(bytes[i / 2]) << (i % 2 ? 24 : 28)) >> 28;
-    });
-  case Type::U4:
-    return each(8 * kWarpSize, [&](unsigned i) { return bytes[i / 2] >> (i % 2 ? 4 : 0) & 0xf; });
-  default:
-    return each(kWarpSize, [&](unsigned i) { return int32_t(words[i]); });
-  }
-}
-
-static void decode(Type, const uint64_t *doubles, double *values) {
-  memcpy(values, doubles, kWarpSize * sizeof(double));
-}
-
-template <typename T>
-static void gatherMatrix(const Fragment &fragment, Type type, const WarpRegisters &registers,
-                         T *matrix) {
-  using Word = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
-  LaneValues<Word> buffer;
-  alignas(32) T values[kWarpSize * kMaxPerRegister];
-  bool isHalf = type == Type::F16 && fragment.map.bits == 32; // an accumulator
-  unsigned perRegister = kWarpSize * (isHalf ? 2 : fragment.map.elementsPerRegister());
-  unsigned count = fragment.map.numRegisters() / (isHalf ? 2 : 1);
-  const uint16_t *at = fragment.positions.at.data();
-  for (unsigned i = 0; i < count; ++i, at += perRegister) {
-    decode(type, readLanes<Word>(fragment.registers[i], registers, buffer), values);
-    if (!isHalf) {
-      for (unsigned k = 0; k < perRegister; ++k)
-        matrix[at[k]] = values[k];
-      continue;
-    }
-    // Two elements in one register; the map has them in two.
-    for (unsigned lane = 0; lane < kWarpSize; ++lane) {
-      matrix[at[lane]] = values[2 * lane];
-      matrix[at[kWarpSize + lane]] = values[2 * lane + 1];
-    }
-  }
 }
 
 static uint32_t encodeElement(float value) {
@@ -151,9 +52,8 @@ static void scatterMatrix(const Instruction &instruction, const PreparedForm &pr
   }
 }
 
-/// Marks the rows (of A) or columns (of B) of elements that have no value.
-static void addUnset(const Fragment &fragment, const WarpRegisters &registers, bool byColumn,
-                     uint32_t &unset) {
+void tw::warpsim::addUnset(const Fragment &fragment, const WarpRegisters &registers, bool byColumn,
+                           uint32_t &unset) {
   unsigned perRegister = fragment.map.elementsPerRegister();
   for (unsigned i = 0; i < fragment.map.numRegisters(); ++i) {
     MissingBytes missing = missingBytes(fragment.registers[i], registers);

@@ -31,6 +31,10 @@ static unsigned warpOf(uint32_t who) { return who >> 5 & 31; }
 static Strength strengthOf(uint32_t who) { return Strength(who >> 10 & 3); }
 static uint32_t clockOf(uint32_t who) { return who >> 12; }
 
+PastWrite ShadowPage::unpackWrite(uint32_t epoch, uint32_t who, uint32_t pc) {
+  return {epoch, warpOf(who), who & 31, clockOf(who), pcOf(pc)};
+}
+
 void ShadowPage::Records::create(uint32_t numCells, bool isRead, bool isShared) {
   if (exists())
     return;

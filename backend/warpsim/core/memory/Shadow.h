@@ -1,38 +1,11 @@
 // Finds data races: for each cell of memory the last write and the last reads, with their clocks.
 #ifndef BACKEND_WARPSIM_CORE_SHADOW_H
 #define BACKEND_WARPSIM_CORE_SHADOW_H
-#include "backend/warpsim/core/clocks/Clocks.h"
+#include "backend/warpsim/core/clocks/ProxyFences.h"
+#include "backend/warpsim/core/memory/Accessor.h"
 #include <atomic>
 
 namespace tw::warpsim {
-
-/// Who is ordered with whom without a barrier: strong accesses of a scope that includes both, of
-/// exactly the same bytes (PTX ISA, "morally strong").
-enum class Strength : uint8_t { Weak, Cta, Gpu };
-
-/// The side of an access that all its lanes have in common.
-struct Accessor {
-  const Clocks *clocks = nullptr;
-  uint32_t cta = 0; // not its number: its place among those that run, from 1
-  unsigned warp = 0;
-  int32_t pc = 0;
-  bool isWrite = false;
-  Strength strength = Strength::Weak;
-  uint8_t logElementBytes = 0;  // a vector's elements are accesses of their own (PTX ISA)
-  bool isProbe = false;         // only checked, not recorded
-  bool maySeeOtherCtas = false; // what other CTAs did may be known to it
-  bool isStale = false; // the last barrier orders nothing for it: it counts as before that, too
-};
-
-/// A race found: the lane that accesses now and the thread that did before.
-struct Conflict {
-  bool withWrite = false;     // the access before was a write
-  bool withWeakWrite = false; // and not an atomic one
-  unsigned lane = 0;
-  uint32_t otherCta = 0; // as Accessor::cta
-  unsigned otherWarp = 0, otherLane = 0;
-  int32_t otherPc = -1;
-};
 
 /// Records of a piece of memory. A cell is 4 bytes until an access is narrower; then 2 or 1. Arrays
 /// by field, so that the lanes of a coalesced access are checked as vectors; made at first use,
@@ -57,6 +30,14 @@ public:
   /// The instruction that wrote one of these bytes last in this launch, or -1. The records of
   /// shared memory say nothing about that: they outlive CTAs.
   int32_t lastWriter(uint32_t offset, unsigned count) const;
+  /// Calls `visit(PastWrite)` for the last write of each cell of these bytes of shared memory that
+  /// has one.
+  template <typename Visit> void forEachWrite(uint32_t offset, unsigned count, Visit visit) const {
+    for (uint32_t cell = offset >> shift; writes.exists() && cell < (offset + count) >> shift;
+         ++cell)
+      if (writes.place[cell])
+        visit(unpackWrite(writes.place[cell], writes.who[cell], writes.pc[cell]));
+  }
   /// Loads through the read-only cache, which need bytes that nobody writes: noted, and found again
   /// (an instruction, or -1).
   void noteCachedRead(uint32_t offset, unsigned count, int32_t pc);
@@ -66,6 +47,7 @@ public:
   std::atomic_flag lock = ATOMIC_FLAG_INIT;
 
 private:
+  static PastWrite unpackWrite(uint32_t epoch, uint32_t who, uint32_t pc);
   /// `place` is 0 in a cell without a record. In shared memory it is the epoch of the CTA; in
   /// global memory the CTA, and `epoch` is apart.
   struct Records {

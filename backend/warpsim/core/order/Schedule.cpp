@@ -51,8 +51,10 @@ bool Cta::hasEnded() {
     return false;
   if (!isStopped && isWaitingAny)
     reportDeadlock();
-  if (!isStopped)
+  if (!isStopped) {
     reportAsyncLeaks(*this);
+    reportProductLeaks(*this);
+  }
   return true;
 }
 

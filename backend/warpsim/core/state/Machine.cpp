@@ -60,6 +60,10 @@ LaunchState::LaunchState(const Program &program, const Launch &launch, const Fun
       prepared(program.code.size() + 1), memory(program, launch),
       findings(program, launch.options.maxFindings), interrupts(launch.isInterrupted) {
   prepareHandlers(program, prepared);
+  std::vector<bool> touches = findTouchesOfProducts(program, kernel);
+  hasProducts = !touches.empty();
+  for (size_t i = 0; i < touches.size(); ++i)
+    prepared[i].touchesProduct = touches[i];
   sync = findSynchronization(program, kernel);
   for (size_t i = 0; i < program.code.size(); ++i)
     prepared[i].sync = sync.steps[i];
@@ -124,6 +128,11 @@ void Cta::start(uint64_t linear, uint64_t index) {
   }
   async.reset(launch.numWarps, launch.sharedBytes,
               launch.launch.options.completionSeed * 0x9e3779b97f4a7c15 + linear);
+  proxyFences.reset(clocks, launch.numWarps);
+  if (launch.hasProducts)
+    products.reset(launch.numWarps, launch.sharedBytes,
+                   launch.kernel.numRegisters[size_t(RegisterFile::Word)],
+                   launch.launch.options.completionSeed * 0x9e3779b97f4a7c15 + linear);
   released.clear();
   printed.clear();
   clock = nextPoll = numTold = numChanges = 0;

@@ -1,12 +1,15 @@
 // A running launch: its CTAs, and what they share.
 #ifndef BACKEND_WARPSIM_CORE_MACHINE_H
 #define BACKEND_WARPSIM_CORE_MACHINE_H
+#include "backend/warpsim/core/clocks/ProxyFences.h"
 #include "backend/warpsim/core/memory/Memory.h"
 #include "backend/warpsim/core/state/AsyncCopies.h"
+#include "backend/warpsim/core/state/AsyncProducts.h"
 #include "backend/warpsim/core/state/Coverage.h"
 #include "backend/warpsim/core/state/Findings.h"
 #include "backend/warpsim/core/state/Interaction.h"
 #include "backend/warpsim/core/state/InterruptPoll.h"
+#include "backend/warpsim/core/state/Prepared.h"
 #include "backend/warpsim/core/state/Warp.h"
 #include <random>
 
@@ -20,15 +23,6 @@ struct Barrier {
   unsigned numTrue = 0, numLanes = 0;
   std::vector<int32_t> reducePc; // by warp: where the result goes
   SharedKnowledge arrivals;      // of those that arrive and go on
-};
-
-/// Decided once per instruction and launch.
-struct Prepared {
-  Handler handler = nullptr; // of operations that core/ does not execute
-  bool isPlain = false;      // has one, and no guard: nothing can go wrong or elsewhere
-  SyncStep sync = SyncStep::None;
-  Region *expected = nullptr; // the array that the address is derived from, when that is known
-  const Variable *sharedVariable = nullptr; // the same of an address in shared memory
 };
 
 /// The state that all CTAs of a launch share.
@@ -46,6 +40,7 @@ struct LaunchState {
   uint32_t sharedBytes;
   uint64_t localBytes = 0;
   Synchronization sync;
+  bool hasProducts = false; // the kernel has wgmma
   std::vector<Prepared> prepared;
   GlobalMemory memory;
   FindingLog findings;
@@ -93,6 +88,8 @@ public:
   Clocks globalClocks; // where they do not
   Coverage coverage;
   AsyncCopies async;
+  AsyncProducts products;
+  ProxyFences proxyFences;
   std::map<uint64_t, SyncObject> released; // offsets in shared memory
   std::string printed;
   uint64_t clock = 0;
@@ -113,7 +110,7 @@ public:
 
 private:
   Stop runWarp(Warp &warp, uint64_t maxSteps);
-  void runPlain(Warp &warp);
+  template <bool hasProducts> void runPlain(Warp &warp);
   void execute(Warp &warp, const Instruction &instruction, int32_t pc, LaneMask active);
   void executeControl(Warp &warp, const Instruction &instruction, int32_t pc, LaneMask active);
   bool readGuard(Warp &warp, const Instruction &instruction, int32_t pc, LaneMask &active);

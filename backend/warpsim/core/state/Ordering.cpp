@@ -147,6 +147,11 @@ static void fenceLane(Cta &cta, Warp &warp, unsigned lane, const Instruction &in
 
 void tw::warpsim::executeFence(Cta &cta, Warp &warp, const Instruction &instruction,
                                LaneMask active) {
+  if (instruction.op == Op::ProxyFence) {
+    if (instruction.space != Space::Global)
+      cta.proxyFences.fence(cta.clocks, warp.index, active);
+    return;
+  }
   if (warp.fences.empty())
     warp.fences.resize(kWarpSize);
   for (LaneMask rest = active; rest; rest &= rest - 1)

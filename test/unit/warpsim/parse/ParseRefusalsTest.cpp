@@ -176,6 +176,8 @@ static constexpr struct {
     {"fma.rn.ftz.f32x2 %rd1, %rd2, %rd3, %rd4;", 100},
     {"atom.global.add.noftz.bf16x2 %r1, [%rd1], %r2;", 90},
     {"red.global.add.v2.f32 [%rd1], {%f1, %f2};", 90},
+    {"fence.proxy.async;", 90},
+    {"fence.proxy.async.shared::cluster;", 90},
 };
 
 TEST(ParseRefusals, OfWhatTheTargetLacks) {
@@ -189,6 +191,44 @@ TEST(ParseRefusals, OfWhatTheTargetLacks) {
     EXPECT_TRUE(parsePtx(text.replace(text.find("sm_80"), 5, "sm_" + arch), error))
         << error.message;
   }
+}
+
+TEST(ParseRefusals, OfWarpgroupsBeyondTheirTarget) {
+  auto messageFor = [](const char *version, const char *target) {
+    std::string text = ptxText("wgmma.fence.sync.aligned;\n");
+    text.replace(text.find("8.7"), 3, version).replace(text.find("sm_80"), 5, target);
+    ParseError error;
+    return parsePtx(text, error) ? "" : error.message;
+  };
+  const std::string needs = "wgmma.fence.sync.aligned needs ";
+  EXPECT_EQ(messageFor("8.0", "sm_90a"), "");
+  EXPECT_EQ(messageFor("7.8", "sm_90a"), needs + "PTX 8.0, and the version is 7.8");
+  EXPECT_EQ(messageFor("8.0", "sm_90"), needs + "sm_90a, and the target is sm_90");
+  EXPECT_EQ(messageFor("8.6", "sm_100a"), needs + "sm_90a and is gone from the next generation on, "
+                                                  "and the target is sm_100a");
+}
+
+TEST(ParseRefusals, OfWarpgroupOperands) {
+  auto messageFor = [](const std::string &operands) {
+    std::string text =
+        ptxText("wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 " + operands + ";\n");
+    ParseError error;
+    bool isParsed = bool(parsePtx(text.replace(text.find("sm_80"), 5, "sm_90a"), error));
+    return isParsed ? "" : error.message;
+  };
+  const std::string d = "{%f1, %f2, %f3, %f4}, ", a = "{%r1, %r2, %r3, %r4}, ";
+  EXPECT_EQ(messageFor(d + "%rd1, %rd2, %p1, 1, -1, 0, 1"), "");
+  EXPECT_EQ(messageFor(d + a + "%rd2, !%p1, -1, 1, 1"), "");
+  EXPECT_EQ(messageFor(d + "%rd1, %rd2, %p1, 1, 2, 0, 1"), "expected 1 or -1 instead of 2");
+  EXPECT_EQ(messageFor(d + "%rd1, %rd2, %p1, 1, 1, 0, 2"), "expected 0 or 1 instead of 2");
+  EXPECT_EQ(messageFor(d + "%rd1, %rd2, %p1, 1, 1"), "wgmma needs more operands");
+  EXPECT_EQ(messageFor(d + a + "%rd2, %p1, 1, 1, 0, 1"), "wgmma has too many operands");
+  EXPECT_EQ(messageFor("{%f1, %f2}, %rd1, %rd2, %p1, 1, 1, 0, 1"), "expected ',' instead of '}'");
+  EXPECT_EQ(messageFor("%f1, %rd1, %rd2, %p1, 1, 1, 0, 1"), "expected a vector of 4 registers");
+  EXPECT_EQ(messageFor("{_, %f2, %f3, %f4}, %rd1, %rd2, %p1, 1, 1, 0, 1"),
+            "register _ is not declared");
+  EXPECT_EQ(messageFor(d + "%r1, %rd2, %p1, 1, 1, 0, 1"),
+            "register %r1 of type .b32 cannot be a .b64 operand");
 }
 
 TEST(ParseRefusals, OfWhatLaterTargetsLack) {
