@@ -462,6 +462,22 @@ def InsertBarriers : Pass<"insert-barriers", "::mlir::ModuleOp">, Takes<"laid-ou
   let dependentDialects = ["::tw::simt::SimtDialect"];
 }
 
+def AwaitProducts : Pass<"await-products", "::mlir::ModuleOp">, Takes<"laid-out"> {
+  let summary = "products that run by themselves are waited for, and what they read is fenced";
+  let description = [{
+    ```mlir
+    simt.async_wait 0
+    simt.fence_async                         // inserted: the copies are there for products, too
+    %done = simt.mma_wait 0, %acc            // inserted: the product before has read its slot
+    simt.barrier
+    %sum = simt.mma_async %a, %b, %done ...
+    ```
+    Each accumulator of `simt.mma_async` is waited for in front of the first use that is not the accumulator of another
+    one, and in front of the first barrier of the CTA, behind which others may overwrite what the product reads. Loops
+    carry accumulators in flight. A barrier behind which products may read what threads wrote gets a fence.
+  }];
+}
+
 def LowerSimt : Pass<"lower-simt", "::mlir::ModuleOp">, Takes<"scheduled"> {
   let summary = "tiles become the registers of one thread, in an llvm.func with the attribute simt.kernel";
   let description = "Fails where an access, or the kernel's end, may come before a copy into its shared memory is done.";

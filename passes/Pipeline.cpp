@@ -93,6 +93,7 @@ void tw::addSimtPasses(StagedPasses &passes, std::unique_ptr<Pass> describeTarge
   passes.addPass(createDivideBuffers());
   passes.addPass(createAllocateShared());
   passes.addPass(createInsertBarriers());
+  passes.addPass(createAwaitProducts());
   passes.beginStage("lowered", "the code of one thread: registers in place of tiles, formulas in "
                                "place of math functions");
   passes.addPass(createLowerSimt());

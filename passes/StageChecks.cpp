@@ -90,8 +90,8 @@ static StringRef refuseScheduled(Operation *op) {
 /// Operations of one thread.
 static StringRef refuseLowered(Operation *op) {
   return isa<simt::ConvertLayoutOp, simt::PartialReduceOp, simt::StoreSharedOp, simt::LoadSharedOp,
-             simt::GatherSharedOp, simt::DotSharedOp, simt::MmaOp, simt::SlotOp, simt::AsyncCopyOp>(
-             op)
+             simt::GatherSharedOp, simt::DotSharedOp, simt::MmaOp, simt::MmaAsyncOp,
+             simt::MmaWaitOp, simt::SlotOp, simt::AsyncCopyOp>(op)
              ? "is an earlier stage's"
              : "";
 }

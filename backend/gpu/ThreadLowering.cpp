@@ -62,7 +62,7 @@ Value tw::gpu::sharedAddress(ThreadLowering &lowering, int64_t offset) {
     b.setInsertionPointToStart(lowering.module.getBody());
     global = LLVM::GlobalOp::create(b, lowering.loc, LLVM::LLVMArrayType::get(b.getI8Type(), 0),
                                     /*isConstant=*/false, LLVM::Linkage::External, kSharedMemory,
-                                    Attribute(), /*alignment=*/16, /*addrSpace=*/3);
+                                    Attribute(), lowering.sharedAlignment, /*addrSpace=*/3);
   }
   Value start = LLVM::AddressOfOp::create(b, lowering.loc, global);
   if (offset == 0)

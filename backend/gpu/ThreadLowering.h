@@ -27,6 +27,7 @@ struct ThreadLowering {
   tile::TargetAttr target;                          // may be null: the plainest machine
   std::map<std::string, mlir::Operation *> strings; // llvm.mlir.global by text
   llvm::DenseMap<mlir::Type, mlir::Value> buffers;  // on the stack, of the values of printed lines
+  unsigned sharedAlignment = 16;                    // of all shared memory, in bytes
   unsigned stackSpace = 0;                          // the address space of the stack
   llvm::DenseMap<mlir::Location, unsigned> assemblies; // of the user's, numbered by place
 };

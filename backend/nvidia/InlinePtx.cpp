@@ -33,6 +33,12 @@ std::string InlinePtx::addResult(Type type, Value initial) {
   return name;
 }
 
+std::string InlinePtx::addEarlyResult(Type type) {
+  std::string name = addResult(type);
+  resultConstraints.back().insert(1, "&");
+  return name;
+}
+
 std::string InlinePtx::addOperand(Value value) {
   operands.push_back(value);
   operandConstraints.push_back(registerOf(value.getType()));

@@ -14,6 +14,8 @@ public:
   /// A register that the code writes. With `initial` it holds that value before: what the result is
   /// where a predicate keeps the code from writing. Returns its name in the text.
   std::string addResult(mlir::Type type, mlir::Value initial = nullptr);
+  /// A register that the code writes before it has read all of its operands.
+  std::string addEarlyResult(mlir::Type type);
   /// A register that the code reads.
   std::string addOperand(mlir::Value value);
   /// "@$4 " for a mask, nothing without one.

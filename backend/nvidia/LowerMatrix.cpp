@@ -24,7 +24,7 @@ static SmallVector<Value> callForMany(Lowering &lowering, const Twine &name, Typ
   return values;
 }
 
-static void replaceAll(Operation *op, ArrayRef<Value> values) {
+void tw::nvidia::replaceAll(Operation *op, ArrayRef<Value> values) {
   for (auto [result, value] : llvm::zip_equal(op->getResults(), values))
     result.replaceAllUsesWith(value);
 }
@@ -38,8 +38,7 @@ void tw::nvidia::lowerLoadMatrix(Lowering &lowering, simt::LoadMatrixOp op) {
 
 //===-- mma.sync -----------------------------------------------------------------------------===//
 
-/// PTX's word for an element type.
-static StringRef nameOf(Type type) {
+StringRef tw::nvidia::ptxName(Type type) {
   return llvm::TypeSwitch<Type, StringRef>(type)
       .Case<Float16Type>([](auto) { return "f16"; })
       .Case<BFloat16Type>([](auto) { return "bf16"; })
@@ -63,8 +62,8 @@ static std::string extentsOf(tile::MmaAttr instruction) {
 static std::string intrinsicOf(tile::MmaAttr instruction) {
   std::string name = "mma." + extentsOf(instruction) + ".";
   if (!instruction.getA().isF16())
-    return name + nameOf(instruction.getA()).str();
-  std::string accumulator = nameOf(instruction.getAccumulator()).str();
+    return name + ptxName(instruction.getA()).str();
+  std::string accumulator = ptxName(instruction.getAccumulator()).str();
   return name + accumulator + "." + accumulator;
 }
 
@@ -92,9 +91,9 @@ static SmallVector<Value> inlineMma(Lowering &lowering, simt::MmaFragmentOp op) 
       names.push_back(code.addOperand(word));
     operands.push_back(list(names));
   }
-  StringRef accumulator = nameOf(instruction.getAccumulator());
+  StringRef accumulator = ptxName(instruction.getAccumulator());
   std::string text = ("mma.sync.aligned." + extentsOf(instruction) + "." + accumulator + "." +
-                      nameOf(instruction.getA()) + "." + nameOf(instruction.getB()) + "." +
+                      ptxName(instruction.getA()) + "." + ptxName(instruction.getB()) + "." +
                       accumulator + " " + list(results) + ", " + llvm::join(operands, ", ") + ";")
                          .str();
   return code.emit(text, /*hasEffects=*/true);

@@ -149,6 +149,12 @@ static bool lowerEffect(Lowering &lowering, Operation *op) {
       .Case([&](simt::BarrierOp barrier) { lowerBarrier(lowering, barrier); })
       .Case([&](simt::LoadMatrixOp load) { lowerLoadMatrix(lowering, load); })
       .Case([&](simt::MmaFragmentOp mma) { lowerMmaFragment(lowering, mma); })
+      .Case([&](simt::GroupMmaOp mma) { lowerGroupMma(lowering, mma); })
+      .Case([&](simt::GroupWaitOp wait) { lowerGroupWait(lowering, wait); })
+      .Case([&](simt::FenceAsyncOp) {
+        InlinePtx(lowering.builder, lowering.loc)
+            .emit("fence.proxy.async.shared::cta;", /*hasEffects=*/true);
+      })
       .Case([&](simt::GlobalToSharedOp copy) { lowerGlobalToShared(lowering, copy); })
       .Case([&](simt::AsyncCommitOp) {
         callIntrinsic(lowering, "cp.async.commit.group", Type(), {});
@@ -202,6 +208,10 @@ static void declareKernel(LLVM::LLVMFuncOp kernel, unsigned numWarps, unsigned m
 static LogicalResult lowerKernel(LLVM::LLVMFuncOp kernel, unsigned numWarps,
                                  unsigned maxRegisters) {
   Lowering lowering(kernel, numWarps, targetOf(kernel));
+  kernel.walk([&](simt::GroupMmaOp mma) {
+    for (simt::SlabsAttr slabs : {mma.getBSlabs(), mma.getASlabs().value_or(mma.getBSlabs())})
+      lowering.sharedAlignment = std::max(lowering.sharedAlignment, slabs.getGroupBytes());
+  });
   if (failed(lowerOperations(
           lowering, [&](Operation *op) { return lowerOperation(lowering, op); }, isFloat8Cast)))
     return failure();

@@ -31,6 +31,10 @@ mlir::LLVM::CallIntrinsicOp callIntrinsic(Lowering &lowering, const llvm::Twine 
 mlir::Value readSpecialRegister(Lowering &lowering, llvm::StringRef name, int64_t lower,
                                 int64_t upper);
 
+/// PTX's word for an element type of matrix instructions.
+llvm::StringRef ptxName(mlir::Type type);
+void replaceAll(mlir::Operation *op, llvm::ArrayRef<mlir::Value> values);
+
 // One function per group; each replaces the operation's results but leaves it to be erased.
 // LowerGlobalAccess.cpp
 void lowerGlobalLoad(Lowering &lowering, simt::GlobalLoadOp op);
@@ -41,6 +45,9 @@ void lowerAtomic(Lowering &lowering, simt::AtomicOp op);
 void lowerLoadMatrix(Lowering &lowering, simt::LoadMatrixOp op);
 void lowerMmaFragment(Lowering &lowering, simt::MmaFragmentOp op);
 void lowerGlobalToShared(Lowering &lowering, simt::GlobalToSharedOp op);
+// LowerAsyncMma.cpp
+void lowerGroupMma(Lowering &lowering, simt::GroupMmaOp op);
+void lowerGroupWait(Lowering &lowering, simt::GroupWaitOp op);
 // LowerFloat8.cpp: arith.extf from and arith.truncf to 8-bit floats, in pairs
 bool isFloat8Cast(mlir::Operation *op);
 void lowerFloat8Cast(Lowering &lowering, mlir::Operation *op);

@@ -10,10 +10,16 @@ using namespace tw::simt;
 
 #include "ir/simt/SimtDialect.cpp.inc"
 #include "ir/simt/SimtEnums.cpp.inc"
+#define GET_ATTRDEF_CLASSES
+#include "ir/simt/SimtAttributes.cpp.inc"
 #define GET_TYPEDEF_CLASSES
 #include "ir/simt/SimtTypes.cpp.inc"
 
 void SimtDialect::initialize() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "ir/simt/SimtAttributes.cpp.inc"
+      >();
   addTypes<
 #define GET_TYPEDEF_LIST
 #include "ir/simt/SimtTypes.cpp.inc"

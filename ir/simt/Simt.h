@@ -5,6 +5,8 @@
 
 #include "ir/simt/SimtDialect.h.inc"
 #include "ir/simt/SimtEnums.h.inc"
+#define GET_ATTRDEF_CLASSES
+#include "ir/simt/SimtAttributes.h.inc"
 #define GET_TYPEDEF_CLASSES
 #include "ir/simt/SimtTypes.h.inc"
 #define GET_OP_CLASSES

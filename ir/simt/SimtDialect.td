@@ -16,6 +16,7 @@ def Simt_Dialect : Dialect {
     A scalar is the same in every thread.
   }];
   let useDefaultTypePrinterParser = 1;
+  let useDefaultAttributePrinterParser = 1;
   let dependentDialects = ["::tw::tile::TileDialect"];
 }
 
@@ -25,6 +26,17 @@ def Simt_SharedType : TypeDef<Simt_Dialect, "Shared"> {
   let parameters = (ins ArrayRefParameter<"int64_t">:$shape, "::mlir::Type":$elementType, "::tw::tile::LayoutAttr":$layout);
   let assemblyFormat = "`<` `[` $shape `]` `,` $elementType `,` $layout `>`";
   let genVerifyDecl = 1;
+}
+
+def Simt_SlabsAttr : AttrDef<Simt_Dialect, "Slabs"> {
+  let mnemonic = "slabs";
+  let summary = "where an operand lies in shared memory whose rows are divided into slabs (ir/layout/OperandSlabs)";
+  let description = [{
+    Rows of `span_bytes` along k, or along the operand's other dimension (`across`); eight of them are `group_bytes`, and
+    the pieces of rows that do not fit in the span follow `slab_bytes` later.
+  }];
+  let parameters = (ins "unsigned":$span_bytes, "unsigned":$group_bytes, "unsigned":$slab_bytes, "bool":$across);
+  let assemblyFormat = "`<` struct($span_bytes, $group_bytes, $slab_bytes, $across) `>`";
 }
 
 #endif

@@ -1,4 +1,5 @@
 // Verifiers and simplifications of the `simt` operations: what the lowering may rely on.
+#include "ir/layout/OperandSlabs.h"
 #include "ir/simt/MmaLayouts.h"
 #include "ir/simt/Simt.h"
 #include "mlir/Dialect/LLVMIR/LLVMTypes.h"
@@ -9,7 +10,10 @@
 using namespace mlir;
 using namespace tw;
 using namespace tw::simt;
+using tw::tile::AsyncMmaAttr;
+using tw::tile::elementBytes;
 using tw::tile::elementTypeOf;
+using tw::tile::MmaAttr;
 using tw::tile::shapeOf;
 using tw::tile::withElementType;
 
@@ -262,6 +266,12 @@ static StringRef problemOfExtents(MmaOp op) {
                                                                 : "";
 }
 
+/// Returns true if the warps lie one below the other and take rows, columns and steps of k in
+/// order.
+static bool isPlain(MmaOp op) {
+  return op.getWarps().size() == 2 && op.getWarps().back() == 1 && !op.getInterleave();
+}
+
 LogicalResult MmaOp::verify() {
   struct {
     MmaOperand operand;
@@ -287,6 +297,66 @@ LogicalResult MmaOp::verify() {
                                                        getWarps(), interleave))
       return emitOpError("a tile has another layout than the instruction's");
   }
+  if (getAsync() && (getAsync()->getMma() != getInstruction() || !isPlain(*this)))
+    return emitOpError("instructions of several warps take their rows in order, one warp below "
+                       "the other");
+  return success();
+}
+
+/// Why an operand in registers or in a buffer cannot be that of the instruction, or nothing.
+static StringRef problemOfAsyncOperand(MmaAsyncOp op, MmaOperand operand) {
+  AsyncMmaAttr instruction = op.getInstruction();
+  bool isA = operand == MmaOperand::A,
+       isTransposed = isA ? op.getTransposedA() : op.getTransposedB();
+  Type element = storedType(isA ? instruction.getMma().getA() : instruction.getMma().getB());
+  ArrayRef<int64_t> product = shapeOf(op.getType());
+  int64_t outer = isA ? product[0] : product[1];
+  auto buffer = dyn_cast<SharedType>(isA ? op.getA().getType() : op.getB().getType());
+  SmallVector<int64_t> shape(buffer ? buffer.getShape() : shapeOf(op.getA().getType()));
+  if (shape.size() != 2)
+    return "multiplies tiles of rank 2";
+  if (isTransposed)
+    std::swap(shape[0], shape[1]);
+  if (shape[isA ? 0 : 1] != outer || !fitsMma(instruction.getMma(), operand, shape))
+    return "operands must have the product's extents, and hold an instruction";
+  if (!buffer)
+    return elementTypeOf(op.getA().getType()) == element && !isTransposed
+               ? ""
+               : "registers hold the instruction's type, as it is";
+  std::optional<OperandSlabs> slabs =
+      slabsOf(buffer.getLayout().getValue(), elementBytes(element), instruction.getSpanBytes());
+  if (buffer.getElementType() != element || !slabs)
+    return "buffers hold the instruction's type in slabs";
+  bool isAcross = (slabs->dim == (isA ? 0u : 1u)) != isTransposed;
+  return isAcross && !instruction.getAcross() ? "the instruction's operands lie along k" : "";
+}
+
+LogicalResult MmaAsyncOp::verify() {
+  if (shapeOf(getType()).size() != 2 || !hasLayout(getType()))
+    return emitOpError("multiplies tiles of rank 2 with a layout");
+  auto depthOf = [](Type type, unsigned dim) {
+    auto buffer = dyn_cast<SharedType>(type);
+    return (buffer ? buffer.getShape() : shapeOf(type))[dim];
+  };
+  for (MmaOperand operand : {MmaOperand::A, MmaOperand::B})
+    if (StringRef problem = problemOfAsyncOperand(*this, operand); !problem.empty())
+      return emitOpError(problem);
+  if (depthOf(getA().getType(), getTransposedA() ? 0 : 1) !=
+      depthOf(getB().getType(), getTransposedB() ? 1 : 0))
+    return emitOpError("inner extents must agree");
+  int64_t numWarps = layoutOf(getType()).size(Place::Warp);
+  MmaAttr instruction = getInstruction().getMma();
+  if (elementTypeOf(getType()) != instruction.getAccumulator() ||
+      numWarps % getInstruction().getWarps() != 0 ||
+      layoutOf(getType()) !=
+          mmaLayout(instruction, MmaOperand::Accumulator, shapeOf(getType()), {numWarps, 1}))
+    return emitOpError("the accumulator must have the instruction's layout over all warps");
+  return success();
+}
+
+LogicalResult MmaWaitOp::verify() {
+  if (getAccs().getTypes() != getResultTypes())
+    return emitOpError("gives the accumulators that it takes");
   return success();
 }
 

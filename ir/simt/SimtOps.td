@@ -134,13 +134,41 @@ def Simt_MmaOp : Simt_PureOp<"mma", [AllTypesMatch<["acc", "result"]>]> {
     `warps` of the CTA lie side by side along each dimension of the product. Where it is `interleaved`, lanes
     hold that many neighbours along each dimension, and last along the inner one. From the stage laid-out
     on, the tiles have the layouts of `mmaLayout`. The operands' element type is the instruction's; f32 stands
-    for tf32, of which `precision` says whether operands are rounded (tf32) or split into two (tf32x3).
+    for tf32, of which `precision` says whether operands are rounded (tf32) or split into two (tf32x3). With `async`,
+    instructions of several warps are to compute it, which stage-through-shared gives their operands.
   }];
   let arguments = (ins Tile_Tile:$a, Tile_Tile:$b, Tile_Tile:$acc, Simt_Instruction:$instruction, DenseI64ArrayAttr:$warps,
-    Tile_InputPrecision:$precision, OptionalAttr<DenseI64ArrayAttr>:$interleave);
+    Tile_InputPrecision:$precision, OptionalAttr<DenseI64ArrayAttr>:$interleave, OptionalAttr<Tile_AsyncMmaAttr>:$async);
   let results = (outs Tile_Tile:$result);
-  let assemblyFormat = "$a `,` $b `,` $acc `by` qualified($instruction) `warps` $warps (`interleaved` $interleave^)? $precision attr-dict `:` type($a) `,` type($b) `->` type($result)";
+  let assemblyFormat = "$a `,` $b `,` $acc `by` qualified($instruction) `warps` $warps (`interleaved` $interleave^)? $precision (`async` $async^)? attr-dict `:` type($a) `,` type($b) `->` type($result)";
   let hasVerifier = 1;
+}
+
+def Simt_MmaAsyncOp : Simt_Op<"mma_async", [MemoryEffects<[MemRead, MemWrite]>, AllTypesMatch<["acc", "result"]>]> {
+  let summary = "start acc + a * b by matrix instructions of several warps, which read b from shared memory";
+  let description = [{
+    The products start in order, each as a group of its own. Until an `mma_wait` for its group nobody may touch the
+    result, an `a` in registers, or the buffers, but as the `acc` of another product. A buffer may hold its operand
+    transposed; its layout is one of `ir/layout/OperandSlabs`.
+  }];
+  let arguments = (ins AnyTypeOf<[Tile_Tile, Simt_SharedType]>:$a, Simt_SharedType:$b, Tile_Tile:$acc, Tile_AsyncMmaAttr:$instruction,
+    UnitAttr:$transposed_a, UnitAttr:$transposed_b);
+  let results = (outs Tile_Tile:$result);
+  let assemblyFormat = "$a (`transposed_a` $transposed_a^)? `,` $b (`transposed_b` $transposed_b^)? `,` $acc `by` $instruction attr-dict `:` type($a) `,` type($b) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Simt_MmaWaitOp : Simt_Op<"mma_wait", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "wait until at most `pending` of the products that were started last are in flight; the accumulators of those that are not";
+  let arguments = (ins I32Attr:$pending, Variadic<Tile_Tile>:$accs);
+  let results = (outs Variadic<Tile_Tile>:$results);
+  let assemblyFormat = "$pending `(` $accs `)` attr-dict `:` functional-type($accs, $results)";
+  let hasVerifier = 1;
+}
+
+def Simt_FenceAsyncOp : Simt_Op<"fence_async", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "what this thread wrote to shared memory is there for instructions that run by themselves, after the next barrier";
+  let assemblyFormat = "attr-dict";
 }
 
 def Simt_BarrierOp : Simt_Op<"barrier", [MemoryEffects<[MemRead, MemWrite]>]> {
@@ -257,6 +285,28 @@ def Simt_MmaFragmentOp : Simt_PureOp<"mma_fragment", [AttrSizedOperandSegments]>
   let arguments = (ins Variadic<AnyType>:$a, Variadic<AnyType>:$b, Variadic<AnyType>:$acc, Simt_Instruction:$instruction);
   let results = (outs Variadic<AnyType>:$results);
   let assemblyFormat = "qualified($instruction) `(` $a `)` `,` `(` $b `)` `,` `(` $acc `)` attr-dict `:` functional-type(operands, $results)";
+}
+
+def Simt_GroupMmaOp : Simt_Op<"group_mma", [MemoryEffects<[MemRead, MemWrite]>, AttrSizedOperandSegments]> {
+  let summary = "start the matrix instructions of a product by several warps, as one group: this lane's registers of acc + a * b";
+  let description = [{
+    The product has blocks of rows, one below the other, and blocks of `columns`; each is a sum over steps of k. `b` is
+    the address of an operand in `b_slabs`, and `b_offsets` those of the blocks' steps in it, in bytes before anything
+    is swizzled: of the first block, step by step, then of the second. So is `a`, the address of the warps' first rows;
+    or it is words in the order of `mmaFragment`, for each block and step. Accumulators are those of the first block of
+    rows, block of columns after block of columns, in the order of `mmaFragment`, packed. Without `acc` they begin as 0.
+  }];
+  let arguments = (ins Variadic<AnyType>:$a, AnyType:$b, Variadic<AnyType>:$acc, Tile_AsyncMmaAttr:$instruction, I64Attr:$columns, I64Attr:$steps,
+    OptionalAttr<Simt_SlabsAttr>:$a_slabs, Simt_SlabsAttr:$b_slabs, DenseI64ArrayAttr:$a_offsets, DenseI64ArrayAttr:$b_offsets);
+  let results = (outs Variadic<AnyType>:$results);
+  let assemblyFormat = "$instruction `columns` $columns `steps` $steps `(` $a `)` (`in` $a_slabs^)? $a_offsets `,` $b `in` $b_slabs $b_offsets `,` `(` $acc `)` attr-dict `:` functional-type(operands, $results)";
+}
+
+def Simt_GroupWaitOp : Simt_Op<"group_wait", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "wait until at most `pending` groups of products are in flight: this lane's registers of those that are not";
+  let arguments = (ins I32Attr:$pending, Variadic<AnyType>:$accs);
+  let results = (outs Variadic<AnyType>:$results);
+  let assemblyFormat = "$pending `(` $accs `)` attr-dict `:` functional-type($accs, $results)";
 }
 
 def Simt_AtomicOp : Simt_Op<"atomic", [MemoryEffects<[MemRead, MemWrite]>, AttrSizedOperandSegments, AllTypesMatch<["value", "result"]>]> {

@@ -102,7 +102,7 @@ LogicalResult TargetAttr::verify(function_ref<InFlightDiagnostic()> emitError, u
                                  unsigned maxWarps, unsigned vectorBits, unsigned lineBytes,
                                  unsigned sectorBytes, unsigned banks, unsigned bankBytes,
                                  ArrayRef<tw::SharedPhase> phases, ArrayRef<MmaAttr> instructions,
-                                 ArrayRef<CopyAttr>, ArrayRef<Feature>) {
+                                 ArrayRef<AsyncMmaAttr>, ArrayRef<CopyAttr>, ArrayRef<Feature>) {
   if (!llvm::isPowerOf2_32(warpSize) || warpSize > 1u << tw::SharedPhase::kMostLaneBits)
     return emitError() << "warp_size is a power of two up to 64";
   if (!llvm::isPowerOf2_32(maxWarps) || maxWarps > kMostWarps)
@@ -125,6 +125,17 @@ LogicalResult TargetAttr::verify(function_ref<InFlightDiagnostic()> emitError, u
              << "matrix instructions of a warp have eight rows and columns or more, and "
                 "16 bytes or more along k";
   }
+  return success();
+}
+
+LogicalResult AsyncMmaAttr::verify(function_ref<InFlightDiagnostic()> emitError, MmaAttr mma,
+                                   unsigned warps, unsigned columns, unsigned spanBytes, bool) {
+  if (!mma.isOfWarp())
+    return emitError() << "is made of matrix instructions of a warp";
+  if (!llvm::isPowerOf2_32(warps) || !llvm::isPowerOf2_32(columns) || columns < mma.getN())
+    return emitError() << "warps and columns are powers of two, and columns hold an instruction";
+  if (spanBytes < 16 || spanBytes > 128 || !llvm::isPowerOf2_32(spanBytes))
+    return emitError() << "rows span 16, 32, 64 or 128 bytes";
   return success();
 }
 

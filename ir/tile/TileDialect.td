@@ -73,6 +73,22 @@ def Tile_MmaAttr : AttrDef<Tile_Dialect, "Mma", [OpAsmAttrInterface]> {
   let genMnemonicAlias = 1;
 }
 
+// D = A * B + C by warps together, beside what they do meanwhile.
+def Tile_AsyncMmaAttr : AttrDef<Tile_Dialect, "AsyncMma"> {
+  let mnemonic = "async_mma";
+  let summary = "a matrix instruction of several warps that runs by itself and reads operands from shared memory";
+  let description = [{
+    `warps` take part: a whole number of them follow each other from a multiple of it, and each computes its own rows of
+    the product. `mma` says how a warp holds them: its accumulator, and A where that is in registers, in the fragments of
+    as many such instructions as there are columns, up to `columns`. B, and A where it is there, lie in shared memory in
+    slabs (`ir/layout/OperandSlabs`) of rows of up to `span_bytes`; `across` if these rows may also run along m or n, not
+    only along k.
+  }];
+  let parameters = (ins "::tw::tile::MmaAttr":$mma, "unsigned":$warps, "unsigned":$columns, "unsigned":$span_bytes, "bool":$across);
+  let assemblyFormat = "`<` struct($mma, $warps, $columns, $span_bytes, $across) `>`";
+  let genVerifyDecl = 1;
+}
+
 def Tile_CopyKind : I32EnumAttr<"CopyKind", "where a copy that runs by itself puts what the lanes of a warp copy", [
     I32EnumAttrCase<"EachLane", 0, "each_lane">, I32EnumAttrCase<"LaneAfterLane", 1, "lane_after_lane">
     ]> { let cppNamespace = "::tw::tile"; let genSpecializedAttr = 0; }
@@ -108,19 +124,20 @@ def Tile_TargetAttr : AttrDef<Tile_Dialect, "Target"> {
     `spare_registers` of those for what is not tiles' data: addresses, masks, operands on their way; `max_warps` of a
     CTA; `vector_bits` of the widest memory access of a lane; `line_bytes` that global memory keeps together, of which
     it delivers `sector_bytes` at least; shared memory of `banks` that give `bank_bytes` each at a time, to lanes one
-    after the other where `phases` do not say otherwise; `mma` instructions; `copies` that run by themselves (without
-    any, data goes through registers); `features`: `load_matrix` (simt.load_matrix), `load_transposed`
+    after the other where `phases` do not say otherwise; `mma` instructions, and those of several warps, `async_mma`; `copies` that run by
+    themselves (without any, data goes through registers); `features`: `load_matrix` (simt.load_matrix), `load_transposed`
     (simt.load_transposed), `float8_casts` (converts pairs of 8-bit floats from and to f16, and from f32), `atomic_bf16` (adds), `separate_rounding` (a choice of the launch: sums
     and products of floats keep a rounding each, none becomes an FMA).
   }];
   let parameters = (ins "unsigned":$warp_size, "unsigned":$shared_bytes, "unsigned":$registers, "unsigned":$spare_registers,
     "unsigned":$max_warps, "unsigned":$vector_bits, "unsigned":$line_bytes, "unsigned":$sector_bytes, "unsigned":$banks,
     "unsigned":$bank_bytes, OptionalArrayRefParameter<"::tw::SharedPhase">:$phases,
-    OptionalArrayRefParameter<"::tw::tile::MmaAttr">:$mma, OptionalArrayRefParameter<"::tw::tile::CopyAttr">:$copies,
-    OptionalArrayRefParameter<"::tw::tile::Feature">:$features);
+    OptionalArrayRefParameter<"::tw::tile::MmaAttr">:$mma, OptionalArrayRefParameter<"::tw::tile::AsyncMmaAttr">:$async_mma,
+    OptionalArrayRefParameter<"::tw::tile::CopyAttr">:$copies, OptionalArrayRefParameter<"::tw::tile::Feature">:$features);
   let assemblyFormat = [{
     `<` struct($warp_size, $shared_bytes, $registers, $spare_registers, $max_warps, $vector_bits, $line_bytes, $sector_bytes,
-      $banks, $bank_bytes, custom<Listed>($phases), custom<Listed>($mma), custom<Listed>($copies), custom<Listed>($features)) `>`
+      $banks, $bank_bytes, custom<Listed>($phases), custom<Listed>($mma), custom<Listed>($async_mma), custom<Listed>($copies),
+      custom<Listed>($features)) `>`
   }];
   let genVerifyDecl = 1;
 }

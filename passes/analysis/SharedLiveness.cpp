@@ -1,5 +1,6 @@
 // Liveness of shared buffers over structured control flow.
 #include "passes/analysis/SharedLiveness.h"
+#include "ir/layout/OperandSlabs.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -57,6 +58,14 @@ static SmallVector<Operation *> accessesOf(simt::AllocSharedOp alloc) {
   return accesses;
 }
 
+uint64_t tw::alignmentOf(simt::AllocSharedOp alloc) {
+  uint64_t alignment = kSharedAlignment;
+  for (Operation *access : accessesOf(alloc))
+    if (auto mma = dyn_cast<simt::MmaAsyncOp>(access))
+      alignment = OperandSlabs::kRowsOfGroup * uint64_t(mma.getInstruction().getSpanBytes());
+  return alignment;
+}
+
 /// The outermost loop around `access` that the buffer outlives: its data may come from the loop's
 /// earlier iterations or stay for later ones. Or the access itself.
 static Operation *holderOf(Operation *access, simt::AllocSharedOp alloc) {
@@ -85,7 +94,7 @@ std::vector<LiveBuffer> tw::findLiveBuffers(Operation *kernel) {
   std::vector<LiveBuffer> buffers;
   kernel->walk([&](simt::AllocSharedOp alloc) {
     LiveBuffer buffer{alloc, llvm::alignTo(bytesOf(alloc), kSharedAlignment), ranges[kernel].last,
-                      0};
+                      0, alignmentOf(alloc)};
     for (Operation *access : accessesOf(alloc)) {
       Numbers numbers = ranges[holderOf(access, alloc)];
       buffer.first = std::min(buffer.first, numbers.first);

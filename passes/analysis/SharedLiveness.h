@@ -12,6 +12,7 @@ struct LiveBuffer {
   simt::AllocSharedOp alloc;
   uint64_t bytes = 0; // rounded up to the alignment of buffers
   unsigned first = 0, last = 0;
+  uint64_t alignment = 1; // of its offset
   bool overlaps(const LiveBuffer &other) const {
     return first <= other.last && other.first <= last;
   }
@@ -19,6 +20,8 @@ struct LiveBuffer {
 
 inline constexpr uint64_t kSharedAlignment = 16; // bytes: the widest access
 
+/// The alignment of a buffer: of slabs that matrix instructions read, a group of rows.
+uint64_t alignmentOf(simt::AllocSharedOp alloc);
 /// Bytes of a buffer's elements.
 uint64_t bytesOf(simt::SharedType buffer);
 /// Bytes of a buffer with all its slots.

@@ -4,6 +4,7 @@
 #include "ir/layout/DerivedLayouts.h"
 #include "ir/target/TargetDesc.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/Matchers.h"
 #include "runtime/codes/Codes.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SetVector.h"
@@ -178,6 +179,12 @@ bool tw::simt::isRecomputable(Operation *op) {
   if (auto assembly = dyn_cast<InlineAsmOp>(op))
     return assembly.getIsPure();
   return isElementwise(op) || isa<ArangeOp, arith::ConstantOp, ShapeOp, JoinOp, SplitOp>(op);
+}
+
+bool tw::simt::isZeroTile(Value tile) {
+  if (auto splat = tile.getDefiningOp<SplatOp>())
+    tile = splat.getSource();
+  return matchPattern(tile, m_Zero()) || matchPattern(tile, m_PosZeroFloat());
 }
 
 bool tw::simt::feedsMma(Value tile) {

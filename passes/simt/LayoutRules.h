@@ -47,6 +47,8 @@ LinearLayout withNeighboursAlong(const LinearLayout &layout, unsigned axis, unsi
 /// Operations that compute each element from scalars and elements of other tiles, without memory:
 /// they can run in any layout, also again.
 bool isRecomputable(mlir::Operation *op);
+/// Returns true if all elements are the number 0.
+bool isZeroTile(mlir::Value tile);
 /// Returns true if the value reaches a matrix instruction as an operand, after operations that can
 /// be rematerialized.
 bool feedsMma(mlir::Value tile);

@@ -114,10 +114,11 @@ tile::TargetAttr tw::describeAmd(mlir::MLIRContext &context, const AmdArch &arch
   if (arch.copyBytes)
     copies.push_back(tile::CopyAttr::get(&context, tile::CopyKind::LaneAfterLane, {arch.copyBytes},
                                          tile::WaitKind::Counts));
-  return tile::TargetAttr::get(
-      &context, arch.warpSize, arch.sharedBytes, registersOf(arch, choices.numWarps),
-      /*spare_registers=*/64, /*max_warps=*/mostWarps(arch),
-      /*vector_bits=*/128, /*line_bytes=*/128, /*sector_bytes=*/64,
-      /*banks=*/32, /*bank_bytes=*/4, phasesOf(arch),
-      amd::matrixInstructions(context, arch, choices.matrixExtent), copies, features);
+  return tile::TargetAttr::get(&context, arch.warpSize, arch.sharedBytes,
+                               registersOf(arch, choices.numWarps),
+                               /*spare_registers=*/64, /*max_warps=*/mostWarps(arch),
+                               /*vector_bits=*/128, /*line_bytes=*/128, /*sector_bytes=*/64,
+                               /*banks=*/32, /*bank_bytes=*/4, phasesOf(arch),
+                               amd::matrixInstructions(context, arch, choices.matrixExtent),
+                               /*async_mma=*/{}, copies, features);
 }

@@ -30,6 +30,7 @@ static constexpr NvidiaArch kArchs[] = {
      .ptxVersion = "84",
      .sharedBytes = 227 * 1024,
      .features = kHopper,
+     .multipliesByWarpgroup = true,
      .bestAssemblers = kOnly130},
     {"sm_100a", 100, "86", 227 * 1024, kHopper},
     {.name = "sm_120",
@@ -75,6 +76,12 @@ static constexpr Fragments kWords8 = {8, "m3 k2 | k0 k1 m0 m1 m2", "k2 | k0 k1 n
                            kBytes32 = {32, "k0 k1 m3 k4 | k2 k3 m0 m1 m2",
                                        "k0 k1 k4 | k2 k3 n0 n1 n2"};
 
+static tile::MmaAttr mmaRow(mlir::MLIRContext *context, const Fragments &fragments, mlir::Type a,
+                            mlir::Type other, mlir::Type sum) {
+  return tile::MmaAttr::get(context, 16, 8, fragments.k, a, other, sum, fragments.a, fragments.b,
+                            "n0 m3 | n1 n2 m0 m1 m2");
+}
+
 /// Shapes of mma.sync (PTX ISA, "Matrix multiply-accumulate operation using mma instruction").
 static llvm::SmallVector<tile::MmaAttr> mmaInstructions(mlir::Builder &b, const NvidiaArch &arch) {
   mlir::MLIRContext *context = b.getContext();
@@ -83,8 +90,7 @@ static llvm::SmallVector<tile::MmaAttr> mmaInstructions(mlir::Builder &b, const 
              tf32 = mlir::FloatTF32Type::get(context);
   llvm::SmallVector<tile::MmaAttr> rows;
   auto add = [&](const Fragments &fragments, mlir::Type a, mlir::Type other, mlir::Type sum) {
-    rows.push_back(tile::MmaAttr::get(context, 16, 8, fragments.k, a, other, sum, fragments.a,
-                                      fragments.b, "n0 m3 | n1 n2 m0 m1 m2"));
+    rows.push_back(mmaRow(context, fragments, a, other, sum));
   };
   for (const Fragments &fragments : {kHalves16, kHalves8}) {
     add(fragments, f16, f16, f32);
@@ -105,17 +111,49 @@ static llvm::SmallVector<tile::MmaAttr> mmaInstructions(mlir::Builder &b, const 
   return rows;
 }
 
+/// Shapes of wgmma.mma_async (PTX ISA, "Asynchronous Warpgroup Level Matrix Instructions"): each of
+/// four warps holds its rows as mma.sync of as many columns does. Those of 8-bit floats add in
+/// about 14 bits, which no product asks for.
+/// An instruction of many columns takes more registers than a thread with a limit may have.
+static llvm::SmallVector<tile::AsyncMmaAttr> asyncMmaInstructions(mlir::Builder &b,
+                                                                  unsigned maxRegisters) {
+  constexpr unsigned kBesideSums = 32; // ptxas 13.0 asks for 26 to 30
+  unsigned columns = 256;
+  while (maxRegisters != 0 && columns / 2 + kBesideSums > maxRegisters)
+    columns /= 2;
+  if (columns < 8)
+    return {};
+  mlir::MLIRContext *context = b.getContext();
+  mlir::Type f16 = b.getF16Type(), bf16 = b.getBF16Type(), f32 = b.getF32Type(), i8 = b.getI8Type(),
+             tf32 = mlir::FloatTF32Type::get(context);
+  llvm::SmallVector<tile::AsyncMmaAttr> rows;
+  auto add = [&](const Fragments &fragments, mlir::Type a, mlir::Type other, mlir::Type sum) {
+    rows.push_back(tile::AsyncMmaAttr::get(context, mmaRow(context, fragments, a, other, sum),
+                                           /*warps=*/4, columns, /*span_bytes=*/128,
+                                           /*across=*/a.isF16() || a.isBF16()));
+  };
+  add(kHalves16, f16, f16, f32);
+  add(kHalves16, f16, f16, f16);
+  add(kHalves16, bf16, bf16, f32);
+  add(kWords8, tf32, tf32, f32);
+  add(kBytes32, i8, i8, b.getI32Type());
+  return rows;
+}
+
 tile::TargetAttr tw::describeNvidia(mlir::MLIRContext &context, const NvidiaArch &arch,
-                                    bool roundsSeparately) {
+                                    bool roundsSeparately, unsigned maxRegisters) {
   mlir::Builder builder(&context);
   llvm::SmallVector<tile::Feature> features(arch.features);
   if (roundsSeparately)
     features.push_back(tile::Feature::SeparateRounding);
+  llvm::SmallVector<tile::AsyncMmaAttr> asyncMma;
+  if (arch.multipliesByWarpgroup)
+    asyncMma = asyncMmaInstructions(builder, maxRegisters);
   auto copies =
       tile::CopyAttr::get(&context, tile::CopyKind::EachLane, {4, 8, 16}, tile::WaitKind::Groups);
   return tile::TargetAttr::get(&context, /*warp_size=*/32, arch.sharedBytes, /*registers=*/255,
                                /*spare_registers=*/52, /*max_warps=*/32, /*vector_bits=*/128,
                                /*line_bytes=*/128, /*sector_bytes=*/32, /*banks=*/32,
                                /*bank_bytes=*/4, /*phases=*/{}, mmaInstructions(builder, arch),
-                               copies, features);
+                               asyncMma, copies, features);
 }

@@ -32,6 +32,8 @@ struct NvidiaArch {
   /// every one and adds their sums apart: on sm_90a a product of 64x64x64 by 4 warps then has 850
   /// instructions and 129 registers, and 762 and 96 where its operands are widened once.
   bool multipliesFloat8 = false;
+  /// True if four warps together multiply from shared memory (wgmma).
+  bool multipliesByWarpgroup = false;
   /// The name under which the same GPU also has instructions that no later one need have; "" where
   /// `name` is that name, or there is none. Code for it runs on this GPU only.
   llvm::StringLiteral specificName = "";
@@ -48,9 +50,9 @@ const NvidiaArch *findNvidiaArch(llvm::StringRef name);
 std::vector<std::string> nvidiaArchs();
 
 /// The facts that passes see as the module attribute `tile.target`, and with them the launch's
-/// choice of `separate_rounding`.
+/// choices of `separate_rounding` and of the most registers of a thread, where that is not 0.
 tile::TargetAttr describeNvidia(mlir::MLIRContext &context, const NvidiaArch &arch,
-                                bool roundsSeparately = false);
+                                bool roundsSeparately = false, unsigned maxRegisters = 0);
 
 } // namespace tw
 #endif

@@ -2,6 +2,7 @@
 #include "passes/simt/layout/AsyncCopies.h"
 #include "ir/layout/DerivedLayouts.h"
 #include "ir/target/TargetDesc.h"
+#include "passes/simt/LayoutRules.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Support/MathExtras.h"
@@ -29,6 +30,10 @@ static bool areNeighboursIn(const LinearLayout &buffer, const LinearLayout &layo
       if (offsetOf(place, 1u << bit) % count != 0)
         return false;
   return true;
+}
+
+bool tw::simt::fillsWithZeros(tile::LoadOp load) {
+  return !load.getOther() || isZeroTile(load.getOther());
 }
 
 std::optional<VectorAccess> tw::simt::asyncPieces(const IndexFacts &facts, Value ptr, Value mask,

@@ -6,6 +6,8 @@
 
 namespace tw::simt {
 
+/// Returns true if a load leaves 0 where its mask is false, as copies do.
+bool fillsWithZeros(tile::LoadOp load);
 /// The pieces in which a tile is copied: groups of registers that are consecutive in global memory
 /// and in the buffer, aligned in both, of one of the target's sizes. None where there are none.
 std::optional<VectorAccess> asyncPieces(const IndexFacts &facts, mlir::Value ptr, mlir::Value mask,

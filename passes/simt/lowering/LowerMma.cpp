@@ -5,7 +5,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
-#include "passes/simt/lowering/thread/SimtFunction.h"
+#include "passes/simt/lowering/thread/Fragments.h"
 #include "passes/simt/lowering/thread/Storage.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include <set>
@@ -13,37 +13,6 @@
 using namespace mlir;
 using namespace tw;
 using namespace tw::simt;
-
-namespace {
-/// The registers of one operand, fragment by fragment.
-class Fragments {
-public:
-  Fragments(SimtFunction &f, Value tile, MmaOp op, MmaOperand operand)
-      : layout(layoutOf(tile.getType())), values(f.registersOf(tile)),
-        size(mmaFragment(op.getInstruction(), operand).size(Place::Register)) {
-    for (uint32_t first = 0; first < values.size(); first += size)
-      firsts[layout.apply(Place::Register, first)] = first;
-  }
-
-  unsigned count() const { return values.size() / size; }
-  /// The element at which this thread's part of the tile has a fragment.
-  SmallVector<int64_t> start(unsigned fragment) const {
-    return layout.coordinatesOf(layout.apply(Place::Register, fragment * size));
-  }
-  uint32_t firstAt(ArrayRef<int64_t> start) const { return firsts.lookup(layout.elementAt(start)); }
-  ArrayRef<Value> elementsAt(uint32_t first) const { return ArrayRef(values).slice(first, size); }
-  MutableArrayRef<Value> elementsAt(uint32_t first) {
-    return MutableArrayRef(values).slice(first, size);
-  }
-  const Registers &all() const { return values; }
-
-private:
-  LinearLayout layout;
-  Registers values;
-  unsigned size;
-  llvm::DenseMap<uint32_t, uint32_t> firsts; // register by element
-};
-} // namespace
 
 /// acc += a * b in one instruction.
 static MmaFragmentOp multiply(SimtFunction &f, tile::MmaAttr instruction, ArrayRef<Value> a,
@@ -204,8 +173,9 @@ void OperandSinking::sinkTo(MmaFragmentOp fragment) {
 
 LogicalResult SimtFunction::lowerMma(MmaOp op) {
   tile::MmaAttr instruction = op.getInstruction();
-  Fragments a(*this, op.getA(), op, MmaOperand::A), b(*this, op.getB(), op, MmaOperand::B),
-      acc(*this, op.getAcc(), op, MmaOperand::Accumulator);
+  Fragments a(*this, op.getA(), instruction, MmaOperand::A),
+      b(*this, op.getB(), instruction, MmaOperand::B),
+      acc(*this, op.getAcc(), instruction, MmaOperand::Accumulator);
   OperandWords left(*this, a, op), right(*this, b, op);
   unsigned rank = tile::shapeOf(op.getType()).size(), row = rank - 2, column = rank - 1;
   std::set<int64_t> depths; // where fragments begin

@@ -60,6 +60,10 @@ static bool lowerScalar(SimtFunction &f, Operation *op) {
         f.create<AsyncWaitOp>(wait.getPending());
         return true;
       })
+      .Case([&](FenceAsyncOp) {
+        f.create<FenceAsyncOp>();
+        return true;
+      })
       .Case([](AllocSharedOp) { return true; })
       .Case([&](func::ReturnOp) {
         f.create<LLVM::ReturnOp>(ValueRange());
@@ -87,6 +91,8 @@ LogicalResult SimtFunction::lowerOperation(Operation *op) {
       .Case([&](GatherSharedOp gather) { return lowerGatherShared(gather); })
       .Case([&](DotSharedOp dot) { return lowerDotShared(dot); })
       .Case([&](MmaOp mma) { return lowerMma(mma); })
+      .Case([&](MmaAsyncOp mma) { return lowerMmaAsync(mma); })
+      .Case([&](MmaWaitOp wait) { return lowerMmaWait(wait); })
       .Case([&](SlotOp slot) { return lowerSlot(slot); })
       .Case([&](AsyncCopyOp copy) { return lowerAsyncCopy(copy); })
       .Case([&](tile::PrintOp print) { return lowerPrint(print); })

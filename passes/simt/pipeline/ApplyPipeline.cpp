@@ -393,6 +393,27 @@ void Rewriter::moveBody(scf::ForOp next, const AheadState &state, Value slot) {
   yield->insertOperands(yield->getNumOperands(), yielded);
 }
 
+/// Moves what runs ahead, from `first` to before `end`, behind the first product that runs by
+/// itself: the machine multiplies while copies are started. Where that product adds to one of the
+/// iteration before, all wait there for the latter, which has read the slots: two are in flight.
+static void startBehindProduct(Operation *first, Operation *end) {
+  for (Operation *op = end; op; op = op->getNextNode()) {
+    // Waits count the copies that were started before them.
+    if (isa<AsyncWaitOp>(op))
+      return;
+    auto mma = dyn_cast<MmaOp>(op);
+    if (!mma || !mma.getAsync())
+      continue;
+    OpBuilder builder(first);
+    if (isa<BlockArgument>(mma.getAcc()))
+      first = simt::BarrierOp::create(builder, op->getLoc(), /*warp=*/false);
+    Block *block = op->getBlock();
+    block->getOperations().splice(std::next(op->getIterator()), block->getOperations(),
+                                  first->getIterator(), end->getIterator());
+    return;
+  }
+}
+
 void Rewriter::run() {
   allocate();
   AheadState state = prologue();
@@ -413,8 +434,12 @@ void Rewriter::run() {
   Value written = alternates() ? slotAfter(slot) : Value(arguments.back());
   waitForGroup(0, distance() - 1);
   state = state.withValues(arguments.drop_front(numOwn));
+  Operation *barrier = pipeline.isThroughRegisters ? nullptr : &next.getBody()->back();
   runAhead(state, next.getInductionVar(), bounds, written);
+  Operation *last = &next.getBody()->back();
   moveBody(next, state, slot);
+  if (barrier)
+    startBehindProduct(barrier->getNextNode(), last->getNextNode());
   for (unsigned i = 0; i < numOwn; ++i)
     loop.getResult(i).replaceAllUsesWith(next.getResult(i));
   builder.setInsertionPointAfter(next);

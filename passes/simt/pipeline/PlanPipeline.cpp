@@ -1,7 +1,6 @@
 // Finds the loads of a loop that can be copied ahead of the iteration that needs them.
 #include "ir/Diagnostic.h"
 #include "ir/target/TargetDesc.h"
-#include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "passes/analysis/PointerRoots.h"
@@ -9,6 +8,7 @@
 #include "passes/simt/layout/AsyncCopies.h"
 #include "passes/simt/layout/BufferChoice.h"
 #include "passes/simt/pipeline/LoopPipeline.h"
+#include "passes/simt/product/AsyncOperands.h"
 #include "runtime/codes/Codes.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -31,6 +31,7 @@ struct Planner {
   bool addAheadOperation(Operation *op);
   bool isThroughRegisters() const { return !laneCopyOf(target) && !packs; }
   std::optional<LinearLayout> packedSlot(LoadOp load);
+  LinearLayout slotOf(LoadOp load);
   bool findPieces(PipelinedLoad &pipelined);
   std::optional<PipelinedLoad> tryLoad(LoadOp load);
   bool isOverwritten(LoadOp load);
@@ -179,18 +180,10 @@ bool Planner::addAhead(Value value) {
 
 //===-- One load -----------------------------------------------------------------------------===//
 
-static bool isZero(Value other) {
-  if (!other)
-    return true;
-  if (auto splat = other.getDefiningOp<tile::SplatOp>())
-    other = splat.getSource();
-  return matchPattern(other, m_Zero()) || matchPattern(other, m_PosZeroFloat());
-}
-
 /// The buffer that the machine copies the tile to lane after lane; none where it does not, or where
 /// what is read from there costs more than after a way through registers.
 std::optional<LinearLayout> Planner::packedSlot(LoadOp load) {
-  if (!isZero(load.getOther()))
+  if (!fillsWithZeros(load))
     return std::nullopt;
   std::optional<VectorAccess> pieces = packedPieces(facts, load.getPtr(), load.getMask(), target);
   if (!pieces)
@@ -204,12 +197,21 @@ std::optional<LinearLayout> Planner::packedSlot(LoadOp load) {
   return slot;
 }
 
+/// The slot's layout: where instructions read it as it is, theirs.
+LinearLayout Planner::slotOf(LoadOp load) {
+  if (packs)
+    return *packedSlot(load);
+  if (std::optional<OperandSlabs> slabs = slabsOfOperand(facts, load))
+    return bufferOf(*slabs, tile::shapeOf(load.getType()));
+  return buffers.ofCopy(load.getType(), readTypesOf(load));
+}
+
 /// Finds the pieces in which the machine copies the tile, where it does so by itself.
 bool Planner::findPieces(PipelinedLoad &pipelined) {
   if (isThroughRegisters())
     return true;
   LoadOp load = pipelined.load;
-  if (!isZero(load.getOther())) {
+  if (!fillsWithZeros(load)) {
     obstacle = "copies fill masked elements with zeros, and its `other` is not 0";
     return false;
   }
@@ -230,8 +232,7 @@ std::optional<PipelinedLoad> Planner::tryLoad(LoadOp load) {
   obstacle = !firstUseOf(loop, load) ? "nothing needs it" : obstacleTo(load);
   if (!obstacle.empty())
     return std::nullopt;
-  LinearLayout layout =
-      packs ? *packedSlot(load) : buffers.ofCopy(load.getType(), readTypesOf(load));
+  LinearLayout layout = slotOf(load);
   PipelinedLoad pipelined{load, SharedType::get(load.getContext(), layout.shape(),
                                                 tile::elementTypeOf(load.getType()),
                                                 LayoutAttr::get(load.getContext(), layout))};

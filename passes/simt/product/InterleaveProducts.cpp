@@ -203,6 +203,8 @@ void tw::simt::interleaveProducts(FunctionOpInterface function,
   for (auto [product, own] : llvm::zip(products, wishes)) {
     ArrayRef<int64_t> shape = tile::shapeOf(product.dot.getType());
     product.interleave.assign(shape.size() + 1, 1);
+    if (product.async)
+      continue;
     for (unsigned which : {0, 1}) {
       unsigned dim = shape.size() - 2 + which;
       int64_t wanted = 1;
@@ -210,7 +212,7 @@ void tw::simt::interleaveProducts(FunctionOpInterface function,
       for (auto [other, wish] : llvm::zip(products, wishes))
         if (mayShareAccumulator(product, other)) {
           wanted = std::max(wanted, wish[which].neighbours);
-          isRefused |= wish[which].refuses;
+          isRefused |= wish[which].refuses || other.async;
         }
       if (!isRefused)
         product.interleave[dim] = std::min(

@@ -14,6 +14,7 @@ struct SelectedProduct {
   llvm::SmallVector<int64_t> warps;
   bool feedsProduct = false, isFedByProduct = false; // in its loop, by the other's operand
   llvm::SmallVector<int64_t> interleave;             // per dimension and for K; chosen here
+  tile::AsyncMmaAttr async = nullptr;                // by several warps, which take all in order
 };
 
 /// Chooses how many neighbouring rows, columns and steps of K lanes hold, such that they read them

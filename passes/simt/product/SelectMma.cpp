@@ -9,6 +9,7 @@
 #include "passes/Passes.h"
 #include "passes/math/ExpandArith.h"
 #include "passes/simt/LayoutRules.h"
+#include "passes/simt/product/AsyncOperands.h"
 #include "passes/simt/product/InterleaveProducts.h"
 #include "runtime/codes/Codes.h"
 #include "llvm/ADT/STLExtras.h"
@@ -58,8 +59,9 @@ struct ProductTypes {
 
 struct Choice {
   MmaAttr instruction;
-  Type widened;    // operands are converted to this type first; or null
-  Type widenedSum; // the accumulator too, and the result back; or null
+  Type widened;                       // operands are converted to this type first; or null
+  Type widenedSum;                    // the accumulator too, and the result back; or null
+  tile::AsyncMmaAttr async = nullptr; // the instruction of several warps that `instruction` is of
 };
 } // namespace
 
@@ -103,6 +105,56 @@ static Choice chooseInstruction(tile::TargetAttr target, DotOp dot, unsigned num
         return {row, widened, widenedSum};
     }
   return {};
+}
+
+//===-- Instructions of several warps --------------------------------------------------------===//
+
+/// Why an operand cannot be read as it lies in memory, or nothing.
+static StringRef obstacleOfOperand(const IndexFacts &facts, tile::AsyncMmaAttr row, Value operand,
+                                   bool isA) {
+  OperandSource source = sourceOf(operand);
+  auto load = source.tile.getDefiningOp<tile::LoadOp>();
+  if (!load)
+    return "its right operand is computed, not loaded as it is";
+  if (!takesRowsAlong(row, isA, source.dimOf(neighbourDim(facts, load))))
+    return "its right operand's elements are not neighbours along k in memory";
+  return "";
+}
+
+/// Why the product does not become an instruction of several warps, or nothing: its left operand
+/// may also come from registers.
+static StringRef obstacleToAsync(const IndexFacts &facts, tile::AsyncMmaAttr row, DotOp dot,
+                                 unsigned numWarps) {
+  ArrayRef<int64_t> shape = tile::shapeOf(dot.getType());
+  if (shape.size() != 2)
+    return "it is a batch of products";
+  if (dot.getPrecision() == InputPrecision::TF32x3)
+    return "its precision is \"tf32x3\"";
+  if (numWarps % row.getWarps() != 0)
+    return "it takes num_warps divisible by 4";
+  if (shape[0] < int64_t(row.getMma().getM()) * numWarps)
+    return "it has fewer than 16 rows for each warp";
+  return obstacleOfOperand(facts, row, dot.getB(), /*isA=*/false);
+}
+
+/// Takes an instruction of several warps in place of the chosen one where there is one for the same
+/// types.
+static void preferAsync(const IndexFacts &facts, tile::TargetAttr target, DotOp dot,
+                        unsigned numWarps, Choice &choice) {
+  for (tile::AsyncMmaAttr row : target.getAsyncMma()) {
+    MmaAttr mma = row.getMma(), chosen = choice.instruction;
+    if (choice.widened || mma.getA() != chosen.getA() || mma.getB() != chosen.getB() ||
+        mma.getAccumulator() != chosen.getAccumulator() || !fits(mma, dot))
+      continue;
+    StringRef obstacle = obstacleToAsync(facts, row, dot, numWarps);
+    if (obstacle.empty()) {
+      choice.instruction = mma;
+      choice.async = row;
+      return;
+    }
+    emitCodedRemark(dot, Code::WarpProduct)
+        << "product by matrix instructions of single warps: " << obstacle;
+  }
 }
 
 static Value widen(OpBuilder &b, Location loc, Value tile, Type element) {
@@ -253,7 +305,8 @@ static void replace(const SelectedProduct &product, const Choice &choice) {
   bool isPlain = llvm::all_of(product.interleave, [](int64_t count) { return count == 1; });
   Value result = MmaOp::create(
       b, dot.getLoc(), sums.getType(), left, right, sums, product.instruction, product.warps,
-      precision, isPlain ? DenseI64ArrayAttr() : b.getDenseI64ArrayAttr(product.interleave));
+      precision, isPlain ? DenseI64ArrayAttr() : b.getDenseI64ArrayAttr(product.interleave),
+      choice.async);
   if (choice.widenedSum)
     result = arith::TruncFOp::create(b, dot.getLoc(), dot.getType(), result);
   dot.getResult().replaceAllUsesWith(result);
@@ -274,16 +327,20 @@ struct SelectMma : tw::impl::SelectMmaBase<SelectMma> {
     for (auto function : getOperation().getOps<FunctionOpInterface>()) {
       std::vector<SelectedProduct> products;
       SmallVector<Choice> choices;
+      IndexFacts facts(function);
       function.walk([&](DotOp dot) {
         Choice choice = chooseInstruction(target, dot, numWarps);
         if (!choice.instruction)
           return explainFallback(target, dot);
+        preferAsync(facts, target, dot, numWarps, choice);
         products.push_back({dot,
                             choice.instruction,
-                            chooseWarps(dot, choice.instruction, numWarps),
+                            choice.async ? SmallVector<int64_t>{numWarps, 1}
+                                         : chooseWarps(dot, choice.instruction, numWarps),
                             feedsProduct(dot),
                             isFedByProduct(dot),
-                            {}});
+                            {},
+                            choice.async});
         choices.push_back(choice);
       });
       interleaveProducts(function, products);

@@ -45,6 +45,12 @@ static SmallVector<SharedAccessOf, 2> sharedAccessesOf(Operation *op) {
       .Case([](DotSharedOp dot) {
         return List{accessOf(dot.getA(), false, Type()), accessOf(dot.getB(), false, Type())};
       })
+      .Case([](MmaAsyncOp mma) {
+        List reads = {accessOf(mma.getB(), false, Type())};
+        if (isa<SharedType>(mma.getA().getType()))
+          reads.push_back(accessOf(mma.getA(), false, Type()));
+        return reads;
+      })
       .Default([](Operation *) { return List(); });
 }
 

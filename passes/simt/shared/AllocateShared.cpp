@@ -33,16 +33,18 @@ static std::vector<bool> keptApart(const std::vector<LiveBuffer> &buffers) {
   return isApart;
 }
 
-/// The offset of the smallest gap between `taken` spans that holds `bytes`; after them all if none.
-static uint64_t bestFit(SmallVector<std::pair<uint64_t, uint64_t>> taken, uint64_t bytes) {
+/// The offset of the smallest gap between `taken` spans that holds the buffer; after them all if
+/// none.
+static uint64_t bestFit(SmallVector<std::pair<uint64_t, uint64_t>> taken,
+                        const LiveBuffer &buffer) {
   llvm::sort(taken);
   uint64_t end = 0, best = 0, bestGap = UINT64_MAX;
   for (auto [first, last] : taken) {
-    if (first >= end + bytes && first - end < bestGap) {
+    if (first >= end + buffer.bytes && first - end < bestGap) {
       best = end;
       bestGap = first - end;
     }
-    end = std::max(end, last);
+    end = std::max(end, llvm::alignTo(last, buffer.alignment));
   }
   return bestGap == UINT64_MAX ? end : best;
 }
@@ -62,7 +64,7 @@ static std::vector<uint64_t> packBuffers(const std::vector<LiveBuffer> &buffers,
     for (size_t other : ArrayRef(order).take_front(rank))
       if (isApart[i] || isApart[other] || buffers[i].overlaps(buffers[other]))
         taken.push_back({offsets[other], offsets[other] + buffers[other].bytes});
-    offsets[i] = bestFit(taken, buffers[i].bytes);
+    offsets[i] = bestFit(std::move(taken), buffers[i]);
   }
   return offsets;
 }

@@ -260,6 +260,8 @@ struct StageThroughShared : tw::impl::StageThroughSharedBase<StageThroughShared>
   void runOnOperation() override {
     Staging staging(getOperation());
     staging.mostBytesOfPart = mostBytesOfPart(getOperation());
+    // First: what they read from shared memory, no conversion moves.
+    stageAsyncProducts(staging, getOperation());
     SmallVector<Operation *> operations;
     getOperation().walk([&](Operation *op) { operations.push_back(op); });
     for (Operation *op : operations)

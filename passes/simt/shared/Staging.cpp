@@ -10,7 +10,7 @@ using namespace tw::tile;
 Staging::Staging(ModuleOp module)
     : builder(module.getContext()), loc(module.getLoc()), buffers(module) {}
 
-static std::string bufferName(Location loc, StringRef purpose) {
+std::string tw::simt::bufferName(Location loc, StringRef purpose) {
   SourceSpan span = spanOf(loc);
   return span.isKnown() ? (purpose + " at line " + Twine(span.line)).str() : purpose.str();
 }

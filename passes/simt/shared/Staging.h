@@ -35,6 +35,11 @@ struct Staging {
   mlir::Value convert(mlir::Value value, mlir::Type type, llvm::StringRef purpose);
 };
 
+/// "operand A of dot at line 12"
+std::string bufferName(mlir::Location loc, llvm::StringRef purpose);
+/// Gives products of several warps their operands: buffers that copies or stores fill, or for the
+/// left one registers.
+void stageAsyncProducts(Staging &staging, mlir::ModuleOp module); // StageProducts.cpp
 /// Returns how many bytes of shared memory a tile may occupy on its way through: as many as
 /// pipelined loops use before or after.
 uint64_t mostBytesOfPart(mlir::ModuleOp module);

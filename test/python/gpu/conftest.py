@@ -21,7 +21,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Others than the first run a sample, as with the fixture `device`."""
     if runs_on_several(metafunc.definition):
         metafunc.fixturenames.append("simulator")
-        metafunc.parametrize("simulator", ["sim:sm_80", *SAMPLED], indirect=True)
+        metafunc.parametrize("simulator", ["sim:sm_80", "sim:sm_90a", *SAMPLED], indirect=True)
 
 
 @pytest.fixture

@@ -68,6 +68,10 @@ struct SimtFunction {
   mlir::LogicalResult lowerSlot(SlotOp op);
   mlir::LogicalResult lowerDotShared(DotSharedOp op); // LowerDot.cpp
   mlir::LogicalResult lowerMma(MmaOp op);             // LowerMma.cpp
+  mlir::LogicalResult lowerMmaAsync(MmaAsyncOp op);   // LowerAsyncMma.cpp
+  mlir::LogicalResult lowerMmaWait(MmaWaitOp op);
+  /// The number of this warp's group of so many warps.
+  mlir::Value groupOfWarp(unsigned warpsOfGroup);
   mlir::LogicalResult lowerAsyncCopy(AsyncCopyOp op); // LowerAsync.cpp
   mlir::LogicalResult lowerReduce(tile::ReduceOp op); // LowerReduce.cpp: no warps along the axis
   mlir::LogicalResult lowerPartialReduce(PartialReduceOp op);

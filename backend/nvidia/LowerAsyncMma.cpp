@@ -1,0 +1,139 @@
+// Matrix instructions of warpgroups, which read shared memory by descriptors: wgmma.
+#include "backend/nvidia/InlinePtx.h"
+#include "backend/nvidia/LowerNvidia.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace tw;
+using namespace tw::gpu;
+using namespace tw::nvidia;
+
+namespace {
+/// An operand of wgmma: registers of each block and step, or a descriptor for each.
+struct GroupOperand {
+  SmallVector<std::string> names;
+  std::string preparation; // the text that computes descriptors, by names of its own
+  bool isAcross = false;
+};
+} // namespace
+
+/// The fields of a matrix descriptor but its address (PTX ISA, "Matrix Descriptor Format"). The
+/// strides are in units of 16 bytes; without a swizzle they change places along m and n.
+static uint64_t descriptorFields(simt::SlabsAttr slabs) {
+  uint64_t swizzle = slabs.getSpanBytes() == 128  ? 1
+                     : slabs.getSpanBytes() == 64 ? 2
+                     : slabs.getSpanBytes() == 32 ? 3
+                                                  : 0;
+  uint64_t leading = slabs.getSlabBytes() / 16, stride = slabs.getGroupBytes() / 16;
+  if (swizzle == 0 && slabs.getAcross())
+    std::swap(leading, stride);
+  return (leading & 0x3fff) << 16 | (stride & 0x3fff) << 32 | swizzle << 62;
+}
+
+/// Adds the descriptors of an operand to the code, as sums that begin there: LLVM would compute
+/// those of all steps ahead of loops and keep them in registers.
+static GroupOperand addDescriptors(Lowering &lowering, InlinePtx &code, StringRef name,
+                                   Value address, simt::SlabsAttr slabs,
+                                   ArrayRef<int64_t> offsets) {
+  OpBuilder &b = lowering.builder;
+  Type i32 = b.getI32Type(), i64 = b.getI64Type();
+  Value start = LLVM::PtrToIntOp::create(b, lowering.loc, i32, address);
+  start = LLVM::LShrOp::create(b, lowering.loc, start, constantI32(lowering, 4));
+  start = LLVM::ZExtOp::create(b, lowering.loc, i64, start);
+  start = LLVM::OrOp::create(b, lowering.loc, start,
+                             constantOf(lowering, i64, descriptorFields(slabs)));
+  GroupOperand operand;
+  operand.isAcross = slabs.getAcross();
+  std::string first = code.addOperand(start);
+  for (auto [number, offset] : llvm::enumerate(offsets)) {
+    operand.names.push_back(offset == 0 ? first : (name + Twine(number)).str());
+    if (offset != 0)
+      operand.preparation += ".reg .b64 " + operand.names.back() + ";\n\tadd.s64 " +
+                             operand.names.back() + ", " + first + ", " +
+                             std::to_string(offset / 16) + ";\n\t";
+  }
+  return operand;
+}
+
+static std::string listOf(ArrayRef<std::string> names) {
+  return "{" + llvm::join(names, ", ") + "}";
+}
+
+/// Adds a left operand in registers to the code: words are of 32 bits, whatever they hold.
+static GroupOperand addWords(Lowering &lowering, InlinePtx &code, simt::GroupMmaOp op) {
+  OpBuilder &b = lowering.builder;
+  constexpr size_t wordsOfFragment = 4; // 16 rows of 32 bytes over 32 lanes
+  GroupOperand operand;
+  for (ValueRange words = op.getA(); !words.empty(); words = words.drop_front(wordsOfFragment)) {
+    SmallVector<std::string> names;
+    for (Value word : words.take_front(wordsOfFragment)) {
+      if (!word.getType().isInteger(32))
+        word = LLVM::BitcastOp::create(b, lowering.loc, b.getI32Type(), word);
+      names.push_back(code.addOperand(word));
+    }
+    operand.names.push_back(listOf(names));
+  }
+  return operand;
+}
+
+/// The operands that follow the descriptors: the sign of each factor, and which way it lies.
+static std::string immediatesOf(tile::MmaAttr mma, const GroupOperand &a, const GroupOperand &b,
+                                bool isAInRegisters) {
+  Type element = mma.getA();
+  if (isa<IntegerType>(element))
+    return "";
+  std::string text = ", 1, 1";
+  if (!element.isF16() && !element.isBF16())
+    return text;
+  if (!isAInRegisters)
+    text += a.isAcross ? ", 1" : ", 0";
+  return text + (b.isAcross ? ", 1" : ", 0");
+}
+
+/// One asynchronous group. Its text is one piece, so that nothing comes between the fence, which
+/// orders what threads did to the registers, and the instructions.
+void tw::nvidia::lowerGroupMma(Lowering &lowering, simt::GroupMmaOp op) {
+  tile::MmaAttr mma = op.getInstruction().getMma();
+  InlinePtx code(lowering.builder, lowering.loc);
+  SmallVector<std::string> registers;
+  bool isZero = op.getAcc().empty();
+  for (auto [index, type] : llvm::enumerate(op.getResultTypes()))
+    registers.push_back(isZero ? code.addEarlyResult(type)
+                               : code.addResult(type, op.getAcc()[index]));
+  simt::SlabsAttr slabsOfA = op.getASlabs().value_or(nullptr);
+  GroupOperand a =
+      slabsOfA ? addDescriptors(lowering, code, "a", op.getA().front(), slabsOfA, op.getAOffsets())
+               : addWords(lowering, code, op);
+  GroupOperand b = addDescriptors(lowering, code, "b", op.getB(), op.getBSlabs(), op.getBOffsets());
+  size_t steps = op.getSteps(), numColumnBlocks = b.names.size() / steps;
+  size_t numBlocks = a.names.size() / steps * numColumnBlocks, words = registers.size() / numBlocks;
+  std::string name = ("wgmma.mma_async.sync.aligned.m64n" + Twine(op.getColumns()) + "k" +
+                      Twine(mma.getK()) + "." + ptxName(mma.getAccumulator()) + "." +
+                      ptxName(mma.getA()) + "." + ptxName(mma.getB()) + " ")
+                         .str();
+  std::string signs = immediatesOf(mma, a, b, !slabsOfA);
+  std::string text = "{\n\t.reg .pred yes, no;\n\tsetp.eq.b32 yes, 0, 0;\n\t"
+                     "setp.ne.b32 no, 0, 0;\n\t" +
+                     a.preparation + b.preparation + "wgmma.fence.sync.aligned;\n\t";
+  for (size_t step = 0; step < steps; ++step)
+    for (size_t block = 0; block < numBlocks; ++block) {
+      const std::string &left = a.names[block / numColumnBlocks * steps + step],
+                        &right = b.names[block % numColumnBlocks * steps + step];
+      text += name + listOf(ArrayRef(registers).slice(block * words, words)) + ", " + left + ", " +
+              right + (isZero && step == 0 ? ", no" : ", yes") + signs + ";\n\t";
+    }
+  text += "wgmma.commit_group.sync.aligned;\n\t}";
+  replaceAll(op, code.emit(text, /*hasEffects=*/true));
+}
+
+/// The accumulators go through the text, so that nothing that needs them comes before it.
+void tw::nvidia::lowerGroupWait(Lowering &lowering, simt::GroupWaitOp op) {
+  InlinePtx code(lowering.builder, lowering.loc);
+  for (Value acc : op.getAccs())
+    code.addResult(acc.getType(), acc);
+  std::string text = "wgmma.wait_group.sync.aligned " + std::to_string(op.getPending()) + ";";
+  SmallVector<Value> done = code.emit(text, /*hasEffects=*/true);
+  if (!op.getAccs().empty())
+    replaceAll(op, done);
+}
