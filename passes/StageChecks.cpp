@@ -8,6 +8,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "passes/analysis/CopiesInFlight.h"
+#include "passes/analysis/ProductsInFlight.h"
 #include "passes/simt/LayoutRules.h"
 #include "runtime/codes/Codes.h"
 #include "llvm/ADT/DenseSet.h"
@@ -186,6 +187,11 @@ LogicalResult tw::verifyStage(ModuleOp module, StringRef name) {
     for (Operation *op : reachedInFlight(module))
       isValid &= succeeded(LogicalResult(op->emitError("stage scheduled: '")
                                          << op->getName() << "' " << kReachedInFlight));
+  if (name == "scheduled")
+    for (auto kernel : module.getOps<func::FuncOp>())
+      isValid &= succeeded(checkProductsInFlight(kernel, [](Operation *op) {
+        return op->emitError("stage scheduled: '") << op->getName() << "' ";
+      }));
   return success(isValid);
 }
 
@@ -463,6 +469,12 @@ LogicalResult tw::checkInput(ModuleOp module, StringRef name) {
     if (SetVector<Operation *> early = reachedInFlight(module); !early.empty())
       return emitCoded(early.front(), Code::UnfitText)
              << "'" << early.front()->getName() << "' " << kReachedInFlight;
+  if (input->stage.name == "scheduled")
+    for (auto kernel : module.getOps<func::FuncOp>())
+      if (failed(checkProductsInFlight(kernel, [](Operation *op) {
+            return emitCoded(op, Code::UnfitText) << "'" << op->getName() << "' ";
+          })))
+        return failure();
   return success();
 }
 

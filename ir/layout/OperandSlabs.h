@@ -6,8 +6,8 @@
 
 namespace tw {
 
-/// A matrix whose rows are divided into slabs (PTX ISA, "Asynchronous Warpgroup Level Matrix Shared
-/// Memory Layout"). A slab holds `spanBytes` of every row, one row after the other, and slabs
+/// A matrix whose rows are divided into slabs, as matrix instructions of several warps and copies of
+/// boxes know them. A slab holds `spanBytes` of every row, one row after the other, and slabs
 /// follow each other. Pieces of 16 bytes change places inside a row by the row's number, as the
 /// bank of an address does: address a lies at a ^ (((a >> 7) & (spanBytes / 16 - 1)) << 4). So
 /// eight rows in a column are without bank conflicts, and slabs begin at multiples of `groupBytes`,

@@ -266,6 +266,12 @@ static StringRef problemOfExtents(MmaOp op) {
                                                                 : "";
 }
 
+/// Returns true if whole groups of warps have rows of their own.
+static bool hasRowsForGroups(AsyncMmaAttr instruction, ArrayRef<int64_t> shape, int64_t numWarps) {
+  return numWarps % instruction.getWarps() == 0 &&
+         shape[0] >= int64_t(instruction.getMma().getM()) * numWarps;
+}
+
 /// Returns true if the warps lie one below the other and take rows, columns and steps of k in
 /// order.
 static bool isPlain(MmaOp op) {
@@ -297,7 +303,8 @@ LogicalResult MmaOp::verify() {
                                                        getWarps(), interleave))
       return emitOpError("a tile has another layout than the instruction's");
   }
-  if (getAsync() && (getAsync()->getMma() != getInstruction() || !isPlain(*this)))
+  if (getAsync() && (getAsync()->getMma() != getInstruction() || !isPlain(*this) ||
+                     !hasRowsForGroups(*getAsync(), shapeOf(getType()), getWarps().front())))
     return emitOpError("instructions of several warps take their rows in order, one warp below "
                        "the other");
   return success();
@@ -347,14 +354,19 @@ LogicalResult MmaAsyncOp::verify() {
   int64_t numWarps = layoutOf(getType()).size(Place::Warp);
   MmaAttr instruction = getInstruction().getMma();
   if (elementTypeOf(getType()) != instruction.getAccumulator() ||
-      numWarps % getInstruction().getWarps() != 0 ||
+      !hasRowsForGroups(getInstruction(), shapeOf(getType()), numWarps) ||
       layoutOf(getType()) !=
           mmaLayout(instruction, MmaOperand::Accumulator, shapeOf(getType()), {numWarps, 1}))
     return emitOpError("the accumulator must have the instruction's layout over all warps");
   return success();
 }
 
+/// Far more than anyone has in flight.
+static constexpr unsigned kMostPending = 7;
+
 LogicalResult MmaWaitOp::verify() {
+  if (getPending() > kMostPending)
+    return emitOpError("leaves at most ") << kMostPending << " products in flight";
   if (getAccs().getTypes() != getResultTypes())
     return emitOpError("gives the accumulators that it takes");
   return success();
@@ -367,6 +379,54 @@ static unsigned bitsOf(Type type) {
   if (isa<LLVM::LLVMPointerType, tile::PtrType>(type))
     return 64;
   return type.isIntOrFloat() ? type.getIntOrFloatBitWidth() : 0;
+}
+
+/// Why operands of one thread are not those of the instruction's blocks and steps, or nothing.
+static StringRef problemOfBlocks(GroupMmaOp op) {
+  int64_t steps = op.getSteps(), columns = op.getColumns();
+  MmaAttr mma = op.getInstruction().getMma();
+  if (steps < 1 || columns < int64_t(mma.getN()) || !llvm::isPowerOf2_64(columns) ||
+      columns > int64_t(op.getInstruction().getColumns()))
+    return "has one step or more, and as many columns as the instruction may have";
+  auto isAddress = [](Type type) {
+    auto pointer = dyn_cast<LLVM::LLVMPointerType>(type);
+    return pointer && pointer.getAddressSpace() == 3;
+  };
+  auto isWord = [](Type type) { return type.isInteger(32) || type.isF32(); };
+  int64_t left = op.getAOffsets().size(), right = op.getBOffsets().size();
+  if (!op.getASlabs()) {
+    constexpr int64_t wordsOfFragment = 4;
+    left = int64_t(op.getA().size()) / wordsOfFragment;
+    if (op.getA().size() % wordsOfFragment != 0 || !llvm::all_of(op.getA().getTypes(), isWord))
+      return "registers of the left operand are four words for each block and step";
+  } else if (op.getA().size() != 1 || !isAddress(op.getA().front().getType())) {
+    return "the left operand in shared memory is an address";
+  }
+  if (!isAddress(op.getB().getType()))
+    return "the right operand is an address in shared memory";
+  if (left == 0 || right == 0 || left % steps != 0 || right % steps != 0)
+    return "operands have offsets for each block and step";
+  int64_t words = columns * mma.getM() / 32 / (mma.getAccumulator().isF16() ? 2 : 1);
+  if (int64_t(op.getNumResults()) != left / steps * (right / steps) * words ||
+      !llvm::all_of(op.getResultTypes(), isWord))
+    return "results are words of each block's accumulator";
+  return op.getAcc().empty() || op.getAcc().getTypes() == op.getResultTypes()
+             ? ""
+             : "takes the accumulators that it gives, or none";
+}
+
+LogicalResult GroupMmaOp::verify() {
+  StringRef problem = problemOfBlocks(*this);
+  return problem.empty() ? success() : LogicalResult(emitOpError(problem));
+}
+
+LogicalResult GroupWaitOp::verify() {
+  if (getPending() > kMostPending)
+    return emitOpError("leaves at most ") << kMostPending << " products in flight";
+  if (getAccs().getTypes() != getResultTypes() ||
+      llvm::any_of(getResultTypes(), [](Type type) { return bitsOf(type) != 32; }))
+    return emitOpError("gives the words that it takes");
+  return success();
 }
 
 LogicalResult ShuffleOp::verify() {

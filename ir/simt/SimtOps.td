@@ -300,6 +300,7 @@ def Simt_GroupMmaOp : Simt_Op<"group_mma", [MemoryEffects<[MemRead, MemWrite]>, 
     OptionalAttr<Simt_SlabsAttr>:$a_slabs, Simt_SlabsAttr:$b_slabs, DenseI64ArrayAttr:$a_offsets, DenseI64ArrayAttr:$b_offsets);
   let results = (outs Variadic<AnyType>:$results);
   let assemblyFormat = "$instruction `columns` $columns `steps` $steps `(` $a `)` (`in` $a_slabs^)? $a_offsets `,` $b `in` $b_slabs $b_offsets `,` `(` $acc `)` attr-dict `:` functional-type(operands, $results)";
+  let hasVerifier = 1;
 }
 
 def Simt_GroupWaitOp : Simt_Op<"group_wait", [MemoryEffects<[MemRead, MemWrite]>]> {
@@ -307,6 +308,7 @@ def Simt_GroupWaitOp : Simt_Op<"group_wait", [MemoryEffects<[MemRead, MemWrite]>
   let arguments = (ins I32Attr:$pending, Variadic<AnyType>:$accs);
   let results = (outs Variadic<AnyType>:$results);
   let assemblyFormat = "$pending `(` $accs `)` attr-dict `:` functional-type($accs, $results)";
+  let hasVerifier = 1;
 }
 
 def Simt_AtomicOp : Simt_Op<"atomic", [MemoryEffects<[MemRead, MemWrite]>, AttrSizedOperandSegments, AllTypesMatch<["value", "result"]>]> {

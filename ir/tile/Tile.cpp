@@ -130,8 +130,10 @@ LogicalResult TargetAttr::verify(function_ref<InFlightDiagnostic()> emitError, u
 
 LogicalResult AsyncMmaAttr::verify(function_ref<InFlightDiagnostic()> emitError, MmaAttr mma,
                                    unsigned warps, unsigned columns, unsigned spanBytes, bool) {
-  if (!mma.isOfWarp())
-    return emitError() << "is made of matrix instructions of a warp";
+  if (!mma.isOfWarp() || mma.getM() != 16 || mma.getN() != 8 ||
+      mma.getK() * registerBits(mma.getA()) != 256)
+    return emitError()
+           << "is made of a warp's instructions of 16 rows, 8 columns and 32 bytes along k";
   if (!llvm::isPowerOf2_32(warps) || !llvm::isPowerOf2_32(columns) || columns < mma.getN())
     return emitError() << "warps and columns are powers of two, and columns hold an instruction";
   if (spanBytes < 16 || spanBytes > 128 || !llvm::isPowerOf2_32(spanBytes))

@@ -9,6 +9,7 @@
 #include "passes/Passes.h"
 #include "passes/analysis/CopiesInFlight.h"
 #include "passes/analysis/PointerRoots.h"
+#include "passes/analysis/ProductsInFlight.h"
 #include "passes/analysis/SourcePlace.h"
 #include "passes/simt/LayoutRules.h"
 #include "passes/simt/layout/AsyncCopies.h"
@@ -236,20 +237,21 @@ LogicalResult SimtFunction::lower() {
   return success();
 }
 
-/// Checks that nothing comes before a copy into its memory is done; where something does, that is a
-/// fault of the passes before.
-static LogicalResult checkCopies(func::FuncOp function) {
+/// Checks that nothing comes before a copy into its memory, or a product that it needs, is done;
+/// where something does, that is a fault of the passes before.
+static LogicalResult checkInFlight(func::FuncOp function) {
   SetVector<Operation *> early = reachedInFlight(function);
-  if (early.empty())
-    return success();
-  return early.front()->emitError("'") << early.front()->getName() << "' " << kReachedInFlight;
+  if (!early.empty())
+    return early.front()->emitError("'") << early.front()->getName() << "' " << kReachedInFlight;
+  return checkProductsInFlight(
+      function, [](Operation *op) { return op->emitError("'") << op->getName() << "' "; });
 }
 
 namespace {
 struct LowerSimt : tw::impl::LowerSimtBase<LowerSimt> {
   void runOnOperation() override {
     for (auto function : llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>()))
-      if (failed(checkRegisters(function)) || failed(checkCopies(function)) ||
+      if (failed(checkRegisters(function)) || failed(checkInFlight(function)) ||
           failed(SimtFunction(function).lower()))
         return signalPassFailure();
   }

@@ -365,7 +365,8 @@ def dot(
     others it means nothing. `max_num_imprecise_acc` is taken, and sums are exact to the accumulator. Floats
     accumulate in float32 (float64 for float64), int8 and uint8 in int32; operands may be different
     8-bit floats, or signed and unsigned bytes. `input_precision` is "ieee", "tf32", "tf32x3", "bf16x3" or "bf16x6" and
-    concerns float32 operands.
+    concerns float32 operands. "tf32" rounds them to 10 bits of mantissa, or cuts them off where warpgroups
+    multiply (sm_90a).
     """
 
 

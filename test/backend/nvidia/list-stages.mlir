@@ -11,6 +11,7 @@
 //      CHECK: {{^}}scheduled: data crosses warps through buffers
 // CHECK-NEXT: {{^}}  pipeline-loops {{.*}}one-fewer-where-full=true
 //      CHECK: {{^}}  insert-barriers
+// CHECK-NEXT: {{^}}  await-products
 // CHECK-NEXT: {{^}}lowered: the code of one thread
 // CHECK-NEXT: {{^}}  lower-simt
 //      CHECK: {{^}}llvm-dialect: the LLVM dialect only

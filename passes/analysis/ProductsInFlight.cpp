@@ -1,0 +1,400 @@
+// Follows products that run by themselves through the structured control flow of a kernel.
+#include "passes/analysis/ProductsInFlight.h"
+#include "mlir/Analysis/SliceAnalysis.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "passes/analysis/SharedLiveness.h"
+
+using namespace mlir;
+using namespace tw;
+using namespace tw::simt;
+
+static bool isBarrierOfCta(Operation *op) {
+  auto barrier = dyn_cast<simt::BarrierOp>(op);
+  return barrier && !barrier.getWarp();
+}
+
+//===-- Products in flight -------------------------------------------------------------------===//
+
+namespace {
+/// A product that may be in flight.
+struct Flight {
+  MmaAsyncOp product;
+  Value accumulator;  // where it has a value: none once another product adds to it
+  unsigned age = 0;   // iterations since, of the loop around it
+  unsigned newer = 0; // products that were started after it on every path
+  bool isSame(const Flight &other) const {
+    return product == other.product && accumulator == other.accumulator && age == other.age;
+  }
+};
+
+/// Ages and numbers of newer products above this count as this.
+constexpr unsigned kMostCounted = 7;
+
+struct Flights {
+  SmallVector<Flight> all;
+
+  void add(const Flight &flight) {
+    auto *found = llvm::find_if(all, [&](const Flight &own) { return own.isSame(flight); });
+    if (found == all.end())
+      all.push_back(flight);
+    else
+      found->newer = std::min(found->newer, flight.newer);
+  }
+  void start(MmaAsyncOp product) {
+    for (Flight &flight : all)
+      flight.newer = std::min(flight.newer + 1, kMostCounted);
+    add({product, product.getResult()});
+  }
+  void wait(unsigned pending) {
+    llvm::erase_if(all, [&](const Flight &flight) { return flight.newer >= pending; });
+  }
+  void join(const Flights &other) {
+    for (const Flight &flight : other.all)
+      add(flight);
+  }
+  /// Names accumulators as they are called elsewhere; those without a name there have no value.
+  template <typename Rename> Flights renamed(Rename rename, unsigned older) const {
+    Flights result;
+    for (Flight flight : all) {
+      if (flight.accumulator)
+        flight.accumulator = rename(flight.accumulator);
+      flight.age = std::min(flight.age + older, kMostCounted);
+      result.add(flight);
+    }
+    return result;
+  }
+  bool operator==(const Flights &other) const {
+    return all.size() == other.all.size() && llvm::all_of(all, [&](const Flight &own) {
+             return llvm::any_of(other.all, [&](const Flight &flight) {
+               return own.isSame(flight) && own.newer == flight.newer;
+             });
+           });
+  }
+};
+} // namespace
+
+//===-- Operands that are overwritten --------------------------------------------------------===//
+
+namespace {
+/// A write to shared memory that may follow a barrier, with no other one between.
+struct LaterWrite {
+  Value buffer;
+  unsigned iterations = 0; // from the barrier's to its own, of the loop around both
+};
+} // namespace
+
+static Value writtenBuffer(Operation *op) {
+  if (auto store = dyn_cast<StoreSharedOp>(op))
+    return store.getBuffer();
+  auto copy = dyn_cast<AsyncCopyOp>(op);
+  return copy ? copy.getBuffer() : Value();
+}
+
+/// Collects writes from `op` on until the next barrier, also around loops.
+static void collectWrites(Operation *op, unsigned iterations, llvm::DenseSet<Operation *> &seen,
+                          SmallVectorImpl<LaterWrite> &writes) {
+  Block *block = op->getBlock();
+  if (iterations > 1 || !seen.insert(op).second)
+    return;
+  for (; op; op = op->getNextNode()) {
+    if (isBarrierOfCta(op))
+      return;
+    if (Value buffer = writtenBuffer(op))
+      writes.push_back({buffer, iterations});
+    for (Region &region : op->getRegions())
+      if (!region.empty())
+        collectWrites(&region.front().front(), iterations, seen, writes);
+  }
+  Operation *parent = block->getParentOp();
+  if (isa<func::FuncOp>(parent))
+    return;
+  if (isa<LoopLikeOpInterface>(parent))
+    for (Region &region : parent->getRegions())
+      collectWrites(&region.front().front(), iterations + 1, seen, writes);
+  collectWrites(parent->getNextNode(), iterations, seen, writes);
+}
+
+/// Returns true if a slot that was read `age` iterations ago is another one than a slot written so
+/// many iterations from now, of a loop with a ring of them.
+static bool areOtherSlots(Value read, unsigned age, Value written, unsigned iterations) {
+  auto first = read.getDefiningOp<SlotOp>(), second = written.getDefiningOp<SlotOp>();
+  if (!first || !second || !first.getPhase() || !second.getPhase() || age == kMostCounted ||
+      first->getParentOfType<LoopLikeOpInterface>() !=
+          second->getParentOfType<LoopLikeOpInterface>())
+    return false;
+  int64_t slots = allocOf(read).getSlots().value_or(1);
+  return (int64_t(*second.getPhase()) + iterations + age - int64_t(*first.getPhase())) % slots != 0;
+}
+
+static bool overwrites(const LaterWrite &write, const Flight &flight) {
+  MmaAsyncOp product = flight.product;
+  for (Value read : {product.getA(), Value(product.getB())}) {
+    if (!isa<SharedType>(read.getType()) || !shareBytes(allocOf(read), allocOf(write.buffer)))
+      continue;
+    if (allocOf(read) != allocOf(write.buffer) ||
+        !areOtherSlots(read, flight.age, write.buffer, write.iterations))
+      return true;
+  }
+  return false;
+}
+
+//===-- Waits --------------------------------------------------------------------------------===//
+
+namespace {
+/// Walks a kernel with the products in flight, and finds where to wait for how many of them.
+class Waits {
+public:
+  explicit Waits(func::FuncOp kernel) { walk(kernel.getBody().front(), {}); }
+
+  llvm::MapVector<Operation *, ProductWait> waits;
+
+private:
+  Flights walk(Block &block, Flights flights);
+  Flights visit(Operation *op, Flights flights);
+  Flights visitLoop(scf::ForOp loop, const Flights &entry);
+  Flights visitRegions(Operation *op, const Flights &entry);
+  void startProduct(MmaAsyncOp product, Flights &flights);
+  void passBarrier(Operation *barrier, Flights &flights);
+  void needAccumulators(Operation *op, Flights &flights,
+                        llvm::function_ref<bool(OpOperand &)> passesOn);
+  void awaitBefore(Operation *op, unsigned pending, Flights &flights);
+};
+} // namespace
+
+/// Waits for all but `pending` products. An accumulator that an earlier iteration's product leaves
+/// is read after a wait for all: assemblers count groups within an iteration (ptxas, C7514).
+void Waits::awaitBefore(Operation *op, unsigned pending, Flights &flights) {
+  if (llvm::any_of(flights.all, [&](const Flight &flight) {
+        return flight.newer >= pending && flight.accumulator && flight.age > 0;
+      }))
+    pending = 0;
+  ProductWait &wait = waits[op];
+  wait.pending = std::min(wait.accumulators.empty() ? pending : wait.pending, pending);
+  for (const Flight &flight : flights.all)
+    if (flight.newer >= pending && flight.accumulator &&
+        !llvm::is_contained(wait.accumulators, flight.accumulator))
+      wait.accumulators.push_back(flight.accumulator);
+  flights.wait(pending);
+}
+
+/// Waits for the products whose accumulators an operation needs, but by the uses that leave them in
+/// flight.
+void Waits::needAccumulators(Operation *op, Flights &flights,
+                             llvm::function_ref<bool(OpOperand &)> passesOn) {
+  std::optional<unsigned> pending;
+  for (const Flight &flight : flights.all) {
+    if (!flight.accumulator)
+      continue;
+    for (OpOperand &use : flight.accumulator.getUses())
+      if (op->isAncestor(use.getOwner()) && !passesOn(use))
+        pending = std::min(pending.value_or(flight.newer), flight.newer);
+  }
+  if (pending)
+    awaitBefore(op, *pending, flights);
+}
+
+/// Returns true if an accumulator can stay in flight on its way to its only use. Elements narrower
+/// than registers would be unpacked and packed.
+static bool mayStayInFlight(Value accumulator) {
+  return accumulator.hasOneUse() &&
+         tile::elementTypeOf(accumulator.getType()).getIntOrFloatBitWidth() >= 32;
+}
+
+void Waits::startProduct(MmaAsyncOp product, Flights &flights) {
+  needAccumulators(product, flights, [&](OpOperand &use) {
+    return &use == &product.getAccMutable() && mayStayInFlight(use.get());
+  });
+  for (Flight &flight : flights.all)
+    if (flight.accumulator == product.getAcc())
+      flight.accumulator = Value();
+  flights.start(product);
+}
+
+void Waits::passBarrier(Operation *barrier, Flights &flights) {
+  if (flights.all.empty())
+    return;
+  SmallVector<LaterWrite> writes;
+  llvm::DenseSet<Operation *> seen;
+  collectWrites(barrier->getNextNode(), 0, seen, writes);
+  std::optional<unsigned> pending;
+  for (const Flight &flight : flights.all)
+    if (llvm::any_of(writes, [&](const LaterWrite &write) { return overwrites(write, flight); }))
+      pending = std::min(pending.value_or(flight.newer), flight.newer);
+  if (pending)
+    awaitBefore(barrier, *pending, flights);
+}
+
+/// Returns true if a left operand in registers may still be read when the next iteration begins: it
+/// is computed there from another product, the wait for which is one for this product, too.
+static bool mayReadRegisters(MmaAsyncOp product, scf::ForOp loop) {
+  if (isa<SharedType>(product.getA().getType()))
+    return true;
+  llvm::SetVector<Operation *> makers;
+  BackwardSliceOptions options;
+  options.omitBlockArguments = true;
+  options.inclusive = true;
+  options.filter = [&](Operation *op) { return loop->isProperAncestor(op); };
+  (void)getBackwardSlice(product.getA(), &makers, options);
+  return llvm::any_of(makers, llvm::IsaPred<MmaAsyncOp>);
+}
+
+Flights Waits::visitLoop(scf::ForOp loop, const Flights &entry) {
+  Block *body = loop.getBody();
+  auto yield = cast<scf::YieldOp>(body->getTerminator());
+  auto renaming = [](OperandRange from, ValueRange to) {
+    return [=](Value value) {
+      auto found = llvm::find(from, value);
+      return found == from.end() ? Value() : to[found - from.begin()];
+    };
+  };
+  Flights begin = entry.renamed(renaming(loop.getInitArgs(), loop.getRegionIterArgs()), 0);
+  Flights head = begin, end;
+  while (true) {
+    end = walk(*body, head);
+    for (const Flight &flight : llvm::to_vector(end.all))
+      if (!mayReadRegisters(flight.product, loop))
+        awaitBefore(yield, flight.newer, end);
+    Flights next = begin;
+    next.join(end.renamed(renaming(yield.getOperands(), loop.getRegionIterArgs()), 1));
+    if (next == head)
+      break;
+    head = std::move(next);
+  }
+  auto named = renaming(loop.getInitArgs(), loop.getResults());
+  Flights exit =
+      entry.renamed([&](Value value) { return named(value) ? named(value) : value; }, kMostCounted);
+  exit.join(end.renamed(renaming(yield.getOperands(), loop.getResults()), kMostCounted));
+  return exit;
+}
+
+/// Branches and other loops: no accumulator in flight enters or leaves them by value.
+Flights Waits::visitRegions(Operation *op, const Flights &entry) {
+  Flights flights = entry, before;
+  do {
+    before = flights;
+    for (Region &region : op->getRegions())
+      if (!region.empty())
+        flights.join(walk(region.front(), flights.renamed([](Value) { return Value(); }, 0))
+                         .renamed([](Value) { return Value(); }, kMostCounted));
+  } while (!(flights == before));
+  return flights;
+}
+
+Flights Waits::visit(Operation *op, Flights flights) {
+  waits.erase(op);
+  if (auto wait = dyn_cast<MmaWaitOp>(op))
+    flights.wait(wait.getPending());
+  if (auto product = dyn_cast<MmaAsyncOp>(op)) {
+    startProduct(product, flights);
+    return flights;
+  }
+  bool isCarrying =
+      isa<scf::ForOp>(op) || (isa<scf::YieldOp>(op) && isa<scf::ForOp>(op->getParentOp()));
+  needAccumulators(op, flights, [&](OpOperand &use) {
+    return isCarrying && use.getOwner() == op && mayStayInFlight(use.get());
+  });
+  if (isBarrierOfCta(op))
+    passBarrier(op, flights);
+  else if (isa<func::ReturnOp>(op) && !flights.all.empty())
+    awaitBefore(op, 0, flights);
+  else if (auto loop = dyn_cast<scf::ForOp>(op))
+    return visitLoop(loop, flights);
+  else if (op->getNumRegions() != 0)
+    return visitRegions(op, flights);
+  return flights;
+}
+
+Flights Waits::walk(Block &block, Flights flights) {
+  for (Operation &op : block)
+    flights = visit(&op, std::move(flights));
+  return flights;
+}
+
+//===-- Fences -------------------------------------------------------------------------------===//
+
+namespace {
+/// Walks a kernel with whether this thread has written operands that no fence has followed.
+class Fences {
+public:
+  explicit Fences(func::FuncOp kernel);
+
+  llvm::SetVector<Operation *> fenced; // barriers
+
+private:
+  struct State {
+    bool isCopying = false, isWritten = false;
+    void join(State other) {
+      isCopying |= other.isCopying;
+      isWritten |= other.isWritten;
+    }
+    bool operator==(const State &) const = default;
+  };
+  State walk(Block &block, State state);
+  State visit(Operation *op, State state);
+
+  llvm::DenseSet<Operation *> buffers; // that products read
+};
+} // namespace
+
+Fences::Fences(func::FuncOp kernel) {
+  kernel.walk([&](MmaAsyncOp mma) {
+    for (Value operand : {mma.getA(), Value(mma.getB())})
+      if (isa<SharedType>(operand.getType()))
+        buffers.insert(allocOf(operand));
+  });
+  if (!buffers.empty())
+    walk(kernel.getBody().front(), {});
+}
+
+Fences::State Fences::walk(Block &block, State state) {
+  for (Operation &op : block)
+    state = visit(&op, state);
+  return state;
+}
+
+Fences::State Fences::visit(Operation *op, State state) {
+  if (op->getNumRegions() != 0) {
+    State before;
+    do {
+      before = state;
+      for (Region &region : op->getRegions())
+        if (!region.empty())
+          state.join(walk(region.front(), state));
+    } while (!(before == state));
+    return state;
+  }
+  if (auto store = dyn_cast<StoreSharedOp>(op))
+    state.isWritten |= buffers.contains(allocOf(store.getBuffer()));
+  else if (auto copy = dyn_cast<AsyncCopyOp>(op))
+    state.isCopying |= buffers.contains(allocOf(copy.getBuffer()));
+  else if (auto wait = dyn_cast<AsyncWaitOp>(op)) {
+    state.isWritten |= state.isCopying;
+    state.isCopying &= wait.getPending() != 0;
+  } else if (isa<FenceAsyncOp>(op)) {
+    state.isWritten = false;
+  } else if (isBarrierOfCta(op) && state.isWritten) {
+    fenced.insert(op);
+    state.isWritten = false;
+  }
+  return state;
+}
+
+ProductNeeds tw::missingWaits(func::FuncOp kernel) {
+  return {Waits(kernel).waits, Fences(kernel).fenced};
+}
+
+LogicalResult
+tw::checkProductsInFlight(func::FuncOp kernel,
+                          llvm::function_ref<InFlightDiagnostic(Operation *)> report) {
+  if (kernel.isExternal())
+    return success();
+  ProductNeeds missing = missingWaits(kernel);
+  if (!missing.waits.empty())
+    return report(missing.waits.front().first)
+           << "is reached while a product is in flight that it needs, or whose operands may be "
+              "overwritten behind it";
+  if (!missing.fences.empty())
+    return report(missing.fences.front())
+           << "is reached without a fence behind the writing of a product's operands";
+  return success();
+}
