@@ -16,7 +16,7 @@ struct ProductWait {
   llvm::SmallVector<mlir::Value> accumulators;
 };
 
-/// What a kernel lacks: waits, by the operation that each is to stand before, and the barriers that
+/// A kernel lacks these: waits, by the operation that each is to stand before, and the barriers that
 /// a fence is to stand before.
 struct ProductNeeds {
   llvm::MapVector<mlir::Operation *, ProductWait> waits;
