@@ -130,6 +130,8 @@ enum class Op : uint16_t {
   Atom,
   Red,
   Prefetch,
+  TensorPrefetch,
+  TensorMapPrefetch,
   Membar,
   Bra,
   BrxIdx,
@@ -165,6 +167,37 @@ enum class Op : uint16_t {
   WarpgroupCommit,
   WarpgroupWait,
   ProxyFence, // fence.proxy.async
+  MbarrierInitFence,
+  MaxRegistersUp, // setmaxnreg
+  MaxRegistersDown,
+  // Barriers in shared memory that count arrivals and bytes.
+  MbarrierInit,
+  MbarrierInval,
+  MbarrierArrive,
+  MbarrierArriveExpect,
+  MbarrierArriveNoComplete,
+  MbarrierDrop,
+  MbarrierDropExpect,
+  MbarrierDropNoComplete,
+  MbarrierExpect,
+  MbarrierComplete,
+  MbarrierTest,
+  MbarrierTestParity,
+  MbarrierTry,
+  MbarrierTryParity,
+  MbarrierPending,
+  AsyncArrive, // cp.async.mbarrier.arrive
+  AsyncArriveNoInc,
+  // Copies of many bytes by one thread.
+  BulkLoad,  // global -> shared
+  BulkStore, // shared -> global
+  BulkReduce,
+  TensorLoad,
+  TensorStore,
+  TensorReduce,
+  BulkCommit,
+  BulkWait,
+  BulkWaitRead,
   // Of waves of 32 or 64 lanes, in which lanes exchange values (amdgcn/).
   Wave,       // by Instruction::wave
   WaveLane,   // mbcnt and the lane's number: sources, then Instruction::isHigh
@@ -310,7 +343,8 @@ struct Instruction {
   // Registers written, in order (ld.v4 has four, `setp p|q` two, `shfl d|p` two), and read.
   std::vector<Operand> results, sources;
   Address address;       // ld, st, atom, red, prefetch; what cp.async writes
-  Address sourceAddress; // cp.async: what it reads in global memory
+  Address sourceAddress; // of a copy: in global memory, or of the tensor map
+  Address barrier;       // of a bulk copy: the mbarrier that counts its bytes
   Space space = Space::Generic;
   uint8_t vectorWidth = 1; // ld, st: elements; bytes each = bytesOf(type)
 

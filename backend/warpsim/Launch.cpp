@@ -36,7 +36,9 @@ static constexpr const char *kKindNames[] = {"race-raw",
                                              "warpgroup-misuse",
                                              "register-race",
                                              "missing-fence",
-                                             "proxy-race"};
-static_assert(std::size(kKindNames) == size_t(Kind::ProxyRace) + 1);
+                                             "proxy-race",
+                                             "mbarrier-misuse",
+                                             "tensor-map-misuse"};
+static_assert(std::size(kKindNames) == size_t(Kind::TensorMapMisuse) + 1);
 
 const char *tw::warpsim::nameOf(Kind kind) { return kKindNames[size_t(kind)]; }

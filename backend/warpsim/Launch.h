@@ -41,7 +41,9 @@ enum class Kind : uint8_t {
   WarpgroupMisuse,
   RegisterRace,
   MissingFence,
-  ProxyRace
+  ProxyRace,
+  MbarrierMisuse,
+  TensorMapMisuse
 };
 const char *nameOf(Kind kind);
 
@@ -121,8 +123,7 @@ struct Statistics {
   uint64_t globalLoadRequests = 0, globalLoadSectors = 0,
            globalLoadBytes = 0; // 32-byte sectors; bytes asked for
   uint64_t globalStoreRequests = 0, globalStoreSectors = 0, globalStoreBytes = 0;
-  uint64_t sharedRequests = 0, sharedWavefronts = 0; // 32 banks of 4 bytes; a conflict-free request
-                                                     // of n x 128 bytes takes n wavefronts
+  uint64_t sharedRequests = 0, sharedWavefronts = 0; // n x 128 bytes: n without bank conflicts
   uint64_t idealSharedWavefronts = 0;
   // Of ldmatrix and stmatrix: groups of 8 rows, and wavefronts that these took (1 each is best).
   uint64_t matrixRowGroups = 0, matrixWavefronts = 0;

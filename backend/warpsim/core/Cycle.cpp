@@ -1,6 +1,7 @@
 // The cycle of a warp: fetch, guard, dispatch.
 #include "backend/warpsim/core/Operations.h"
 #include "backend/warpsim/core/access/Accesses.h"
+#include "backend/warpsim/core/bulk/Bulk.h"
 #include "backend/warpsim/core/matrix/MatrixOperations.h"
 #include "backend/warpsim/core/matrix/WarpgroupOperations.h"
 #include "backend/warpsim/core/order/Barriers.h"
@@ -235,11 +236,13 @@ static void executeMatrix(Cta &cta, Warp &warp, const Instruction &instruction, 
 static bool isOfMatrices(Op op) { return op >= Op::Ldmatrix && op <= Op::WarpgroupWait; }
 
 /// Between two instructions, under random completion.
-static void completeSome(Cta &cta) {
+static void completeSomething(Cta &cta) {
   if (cta.async.numUnmoved)
     moveSomeCopies(cta);
   if (cta.products.numUncomputed)
     computeSomeProducts(cta);
+  if (!cta.bulk.pending.empty())
+    completeSome(cta);
 }
 
 static void executeOfWave(Cta &cta, Warp &warp, const Instruction &instruction, int32_t pc,
@@ -251,6 +254,8 @@ static void executeOfWave(Cta &cta, Warp &warp, const Instruction &instruction, 
   else
     ++cta.coverage.numSignals[warp.index];
 }
+
+static bool isOfBulk(Op op) { return op >= Op::MbarrierInitFence && op <= Op::BulkWaitRead; }
 
 static bool isControl(Op op) {
   return op == Op::Bra || op == Op::BrxIdx || op == Op::Call || op == Op::Ret || op == Op::Exit;
@@ -264,9 +269,11 @@ void Cta::execute(Warp &warp, const Instruction &instruction, int32_t pc, LaneMa
   if (instruction.op >= Op::Wave)
     return executeOfWave(*this, warp, instruction, pc, active);
   if (launch.launch.options.completion == LaunchOptions::Completion::Random)
-    completeSome(*this);
+    completeSomething(*this);
   if (isOfMatrices(instruction.op))
     return executeMatrix(*this, warp, instruction, pc, active);
+  if (isOfBulk(instruction.op))
+    return executeBulk(*this, warp, instruction, pc, active);
   switch (instruction.op) {
   case Op::Ld:
     return executeLoad(*this, warp, instruction, pc, active);
@@ -300,6 +307,8 @@ void Cta::execute(Warp &warp, const Instruction &instruction, int32_t pc, LaneMa
       writeLane(instruction.results[0], warp.registers(), unsigned(__builtin_ctz(rest)), 0, true);
     return;
   case Op::Prefetch:
+  case Op::TensorPrefetch:
+  case Op::TensorMapPrefetch:
   case Op::Nanosleep:
   case Op::Discard:
   case Op::Brkpt:

@@ -8,8 +8,8 @@
 // row are the first sm_NN that has it, the first that does not, and ten times the first .version;
 // `true`: only sm_NNa has it. `operands`: D result, P predicate result, |P second result, A source,
 // Q predicate, N predicate or its negation, I literal, M address, V vector, F2 fragment of two
-// registers (F: as many as .x says), ACC, MATRIX, SIGN, MAJOR, MAJORA of wgmma, G second address, S
-// size or predicate of cp.async, H cache policy; `D:u32` has that type and not the instruction's,
+// registers (F: as many as .x says), ACC, MATRIX, SIGN, MAJOR, MAJORA of wgmma, G second address, B third, T
+// tensor map with coordinates, S size or predicate of cp.async, H cache policy; `D:u32` has that type and not the instruction's,
 // `:s` the type of the sources, `:2` twice the width, `:x` and `:xs` may be wider registers; `?`
 // optional, `_` may be a sink.
 #include "backend/warpsim/ptx/InstructionTable.h"
@@ -360,6 +360,43 @@ static constexpr RowText kRows[] = {
     {"cp", Op::AsyncCommit, "async commit_group", "", 80},
     {"cp", Op::AsyncWaitGroup, "async wait_group", "I:u32", 80},
     {"cp", Op::AsyncWaitAll, "async wait_all", "", 80},
+
+    // Barriers that count arrivals and bytes, and the copies whose bytes they count.
+    {"mbarrier", Op::MbarrierInit, "init $here t:b64", "M A:u32", 80, ~0u, 70},
+    {"mbarrier", Op::MbarrierInval, "inval $here t:b64", "M", 80, ~0u, 70},
+    {"mbarrier", Op::MbarrierArrive, "arrive $ordered $here t:b64", "D_ M ?A:u32", 80, ~0u, 70},
+    {"mbarrier", Op::MbarrierArriveExpect, "arrive expect_tx $ordered $here t:b64", "D_ M A:u32", 90, ~0u, 80},
+    {"mbarrier", Op::MbarrierArriveNoComplete, "arrive noComplete ?o:release ?k:cta $here t:b64", "D_ M A:u32", 80, ~0u, 70},
+    {"mbarrier", Op::MbarrierDrop, "arrive_drop $ordered $here t:b64", "D_ M ?A:u32", 80, ~0u, 70},
+    {"mbarrier", Op::MbarrierDropExpect, "arrive_drop expect_tx $ordered $here t:b64", "D_ M A:u32", 90, ~0u, 80},
+    {"mbarrier", Op::MbarrierDropNoComplete, "arrive_drop noComplete ?o:release ?k:cta $here t:b64", "D_ M A:u32", 80, ~0u, 70},
+    {"mbarrier", Op::MbarrierExpect, "expect_tx ?o:relaxed ?k:cta|cluster $here t:b64", "M A:u32", 90, ~0u, 80},
+    {"mbarrier", Op::MbarrierComplete, "complete_tx ?o:relaxed ?k:cta|cluster $here t:b64", "M A:u32", 90, ~0u, 80},
+    {"mbarrier", Op::MbarrierTest, "test_wait $awaited $here t:b64", "P M A", 80, ~0u, 70},
+    {"mbarrier", Op::MbarrierTestParity, "test_wait parity $awaited $here t:b64", "P M A:u32", 80, ~0u, 71},
+    {"mbarrier", Op::MbarrierTry, "try_wait $awaited $here t:b64", "P M A ?A:u32", 90, ~0u, 78},
+    {"mbarrier", Op::MbarrierTryParity, "try_wait parity $awaited $here t:b64", "P M A:u32 ?A:u32", 90, ~0u, 78},
+    {"mbarrier", Op::MbarrierPending, "pending_count t:b64", "D:u32 A", 80, ~0u, 70},
+    {"cp", Op::AsyncArrive, "async mbarrier arrive $here t:b64", "M", 80, ~0u, 70},
+    {"cp", Op::AsyncArriveNoInc, "async mbarrier arrive noinc $here t:b64", "M", 80, ~0u, 70},
+    {"fence", Op::MbarrierInitFence, "mbarrier_init o:release k:cluster", "", 90, ~0u, 80},
+    {"setmaxnreg", Op::MaxRegistersUp, "inc $mma t:u32", "I:u32", 90, ~0u, 80, true},
+    {"setmaxnreg", Op::MaxRegistersDown, "dec $mma t:u32", "I:u32", 90, ~0u, 80, true},
+    {"cp", Op::BulkLoad, "async bulk $counted $bytes", "M G A:u32 B H", 90, ~0u, 80},
+    {"cp", Op::BulkStore, "async bulk $grouped bulk_group ?h:L2::cache_hint", "G M A:u32 H", 90, ~0u, 80},
+    {"cp", Op::BulkReduce, "reduce async bulk $grouped bulk_group ?h:L2::cache_hint a:and|or|xor t:b32|b64", "G M A:u32 H", 90, ~0u, 80},
+    {"cp", Op::BulkReduce, "reduce async bulk $grouped bulk_group ?h:L2::cache_hint a:add t:u32|s32|u64|f32|f64", "G M A:u32 H", 90, ~0u, 80},
+    {"cp", Op::BulkReduce, "reduce async bulk $grouped bulk_group ?h:L2::cache_hint a:add noftz t:f16|bf16", "G M A:u32 H", 90, ~0u, 80},
+    {"cp", Op::BulkReduce, "reduce async bulk $grouped bulk_group ?h:L2::cache_hint a:min|max t:u32|s32|u64|s64|f16|bf16", "G M A:u32 H", 90, ~0u, 80},
+    {"cp", Op::Prefetch, "async bulk prefetch L2 x:global ?h:L2::cache_hint", "M A:u32 H", 90, ~0u, 80},
+    {"cp", Op::BulkCommit, "async bulk commit_group", "", 90, ~0u, 80},
+    {"cp", Op::BulkWait, "async bulk wait_group", "I:u32", 90, ~0u, 80},
+    {"cp", Op::BulkWaitRead, "async bulk wait_group read", "I:u32", 90, ~0u, 80},
+    {"cp", Op::TensorLoad, "async bulk tensor v:$dims $counted ?tile $bytes", "M T B H", 90, ~0u, 80},
+    {"cp", Op::TensorStore, "async bulk tensor v:$dims $grouped ?tile bulk_group ?h:L2::cache_hint", "T M H", 90, ~0u, 80},
+    {"cp", Op::TensorReduce, "reduce async bulk tensor v:$dims $grouped a:add|min|max|and|or|xor ?tile bulk_group ?h:L2::cache_hint", "T M H", 90, ~0u, 80},
+    {"cp", Op::TensorPrefetch, "async bulk prefetch tensor v:$dims L2 global ?tile ?h:L2::cache_hint", "T H", 90, ~0u, 80},
+    {"prefetch", Op::TensorMapPrefetch, "?x:param|const tensormap", "M", 90, ~0u, 80},
 
     // Products of four warps, of operands in shared memory.
     {"wgmma", Op::WarpgroupFence, "fence $mma", "", 90, 100, 80, true},

@@ -57,6 +57,13 @@ static constexpr std::pair<std::string_view, std::string_view> kLists[] = {
     {"$cached", "?h:L2::cache_hint ?h:$prefetch"},
     {"$v32", "v:v8 t:b32|u32|s32|f32"},
     {"$v4x64", "v:v4 t:b64|u64|s64|f64"},
+    {"$ordered", "?o:release|relaxed ?k:cta|cluster"},
+    {"$awaited", "?o:acquire|relaxed ?k:cta|cluster"},
+    {"$here", "?x:shared|shared::cta"},
+    {"$counted", "x:shared::cta|shared::cluster global"},
+    {"$bytes", "mbarrier::complete_tx::bytes ?h:L2::cache_hint"},
+    {"$grouped", "global x:shared::cta"},
+    {"$dims", "1d|2d|3d|4d|5d"},
     {"$where", "?o:$sem ?k:$scope ?x:$shareable"},
     {"$where_red", "?o:relaxed|release ?k:$scope ?x:$shareable"},
 };
@@ -172,17 +179,14 @@ static void readTypeRule(std::string_view text, OperandRule &rule) {
 
 static Role roleNamed(std::string_view name) {
   static constexpr std::pair<std::string_view, Role> kRoles[] = {
-      {"D", Role::Result},        {"P", Role::PredicateResult},
-      {"A", Role::Source},        {"N", Role::Predicate},
-      {"I", Role::Immediate},     {"M", Role::Address},
-      {"V", Role::Vector},        {"DV", Role::Vector},
-      {"MOVE", Role::Move},       {"F", Role::Fragment},
-      {"DF", Role::Fragment},     {"ACC", Role::Accumulator},
-      {"MATRIX", Role::MatrixA},  {"SIGN", Role::Sign},
-      {"MAJOR", Role::Major},     {"MAJORA", Role::MajorOfA},
-      {"G", Role::SourceAddress}, {"S", Role::CopiedSize},
-      {"H", Role::CachePolicy},   {"LABEL", Role::Label},
-      {"CALLEE", Role::Callee},   {"TARGETS", Role::BranchTargets}};
+      {"D", Role::Result},        {"P", Role::PredicateResult}, {"A", Role::Source},
+      {"N", Role::Predicate},     {"I", Role::Immediate},       {"M", Role::Address},
+      {"V", Role::Vector},        {"DV", Role::Vector},         {"MOVE", Role::Move},
+      {"F", Role::Fragment},      {"DF", Role::Fragment},       {"ACC", Role::Accumulator},
+      {"MATRIX", Role::MatrixA},  {"SIGN", Role::Sign},         {"MAJOR", Role::Major},
+      {"MAJORA", Role::MajorOfA}, {"G", Role::SourceAddress},   {"B", Role::BarrierAddress},
+      {"T", Role::TensorPlace},   {"S", Role::CopiedSize},      {"H", Role::CachePolicy},
+      {"LABEL", Role::Label},     {"CALLEE", Role::Callee},     {"TARGETS", Role::BranchTargets}};
   for (const auto &[text, role] : kRoles)
     if (text == name)
       return role;

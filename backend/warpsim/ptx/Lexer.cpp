@@ -144,7 +144,9 @@ bool Lexer::next(Token &token, ParseError &error) {
     return number(token, error);
   if (c == '"')
     return string(token, error);
-  bool isDirective = c == '.' && isNameStart(at(position + 1));
+  // A dimension, `.2d`, is the one word that begins with a digit.
+  bool isDimension = isDigit(at(position + 1)) && at(position + 2) == 'd';
+  bool isDirective = c == '.' && (isNameStart(at(position + 1)) || isDimension);
   if (isDirective || isNameStart(c)) {
     size_t begin = position + (c == '.'), end = begin + 1;
     // `::` is part of a word (L1::evict_last, shared::cta); a single colon ends a label.

@@ -94,8 +94,9 @@ static constexpr Named kTestps[] = {
 static constexpr Named kPrmts[] = {named("f4e", PrmtMode::F4e), named("b4e", PrmtMode::B4e),
                                    named("rc8", PrmtMode::Rc8), named("ecl", PrmtMode::Ecl),
                                    named("ecr", PrmtMode::Ecr), named("rc16", PrmtMode::Rc16)};
-static constexpr Named kVectorWidths[] = {{"v2", 2}, {"v4", 4}, {"v8", 8},
-                                          {"x1", 1}, {"x2", 2}, {"x4", 4}};
+static constexpr Named kVectorWidths[] = {{"v2", 2}, {"v4", 4}, {"v8", 8}, {"x1", 1},
+                                          {"x2", 2}, {"x4", 4}, {"1d", 1}, {"2d", 2},
+                                          {"3d", 3}, {"4d", 4}, {"5d", 5}};
 static constexpr Named kShapes[] = {
     named("m8n8", MatrixShape::M8n8),         named("m8n8k4", MatrixShape::M8n8k4),
     named("m8n8k16", MatrixShape::M8n8k16),   named("m8n8k32", MatrixShape::M8n8k32),

@@ -21,9 +21,11 @@ struct OperandRule {
     Sign,        // 1 or -1
     Major,       // 0: K-major, 1: the other way
     MajorOfA,    // the same, of an A in shared memory only
-    SourceAddress, // [a+4] in global memory, the second address
-    CopiedSize,    // the bytes that cp.async reads, or a predicate that it reads none
-    CachePolicy,   // there if and only if the hint L2::cache_hint is
+    SourceAddress,  // [a+4] in global memory, the second address
+    BarrierAddress, // [a+4] in shared memory, the third address
+    TensorPlace,    // [a, {c0, c1}]: the tensor map and as many coordinates as VectorWidth says
+    CopiedSize,     // the bytes that cp.async reads, or a predicate that it reads none
+    CachePolicy,    // there if and only if the hint L2::cache_hint is
     Label,
     BranchTargets, // the label of a .branchtargets list
     Callee,        // (results), name, (arguments)

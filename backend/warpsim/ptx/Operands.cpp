@@ -151,6 +151,32 @@ static bool parseSourceAddress(Parser &parser, Instruction &instruction) {
   return isParsed;
 }
 
+static bool parseBarrierAddress(Parser &parser, Instruction &instruction) {
+  Instruction barrier;
+  barrier.op = instruction.op;
+  barrier.space = Space::Shared;
+  bool isParsed = parseAddress(parser, barrier);
+  instruction.barrier = barrier.address;
+  return isParsed;
+}
+
+/// `[%rd1, {%r1, %r2}]`: the address of a tensor map, and coordinates, innermost first.
+static bool parseTensorPlace(Parser &parser, Instruction &instruction) {
+  TypedRegister map;
+  if (!parser.expect('['))
+    return false;
+  if (!findRegister(parser, parser.peek().text, map))
+    return parser.failHere("expected a register with the address of a tensor map instead of " +
+                           describe(parser.peek()));
+  if (!parseRegister(parser, Type::B64, false, instruction.sourceAddress.base) ||
+      !parser.expect(',') || !parser.expect('{'))
+    return false;
+  for (unsigned i = 0; i < instruction.vectorWidth; ++i)
+    if ((i && !parser.expect(',')) || !parseSource(parser, Type::S32, false, instruction))
+      return false;
+  return parser.expect('}') && parser.expect(']');
+}
+
 static bool parseImmediate(Parser &parser, const OperandRule &rule, Instruction &instruction) {
   if (parser.peek().kind != TokenKind::Integer)
     return parser.failHere("expected an integer instead of " + describe(parser.peek()));
@@ -251,6 +277,10 @@ static bool parseOperand(Parser &parser, const OperandRule &rule, Instruction &i
     return parseChoice(parser, 0, 1, instruction);
   case Role::SourceAddress:
     return parseSourceAddress(parser, instruction);
+  case Role::BarrierAddress:
+    return parseBarrierAddress(parser, instruction);
+  case Role::TensorPlace:
+    return parseTensorPlace(parser, instruction);
   case Role::CopiedSize:
     return parseCopiedSize(parser, instruction);
   case Role::Label:

@@ -211,6 +211,24 @@ static std::string printSourceAddress(const Program &program, const Function *fu
   return printAddress(program, function, source);
 }
 
+static std::string printBarrierAddress(const Program &program, const Function *function,
+                                       const Instruction &instruction) {
+  Instruction barrier;
+  barrier.address = instruction.barrier;
+  barrier.space = Space::Shared;
+  return printAddress(program, function, barrier);
+}
+
+static std::string printTensorPlace(const Function *function, const Instruction &instruction,
+                                    Remaining &next) {
+  size_t begin = next.source;
+  next.source += instruction.vectorWidth;
+  std::vector<Operand> coordinates(instruction.sources.begin() + ptrdiff_t(begin),
+                                   instruction.sources.begin() + ptrdiff_t(next.source));
+  return "[" + registerName(function, instruction.sourceAddress.base.reg) + ", " +
+         printList(function, coordinates, Type::S32, "{", "}") + "]";
+}
+
 /// One operand of a rule, "" for an optional one that is not there.
 static std::string printOne(const Program &program, const Function *function,
                             const Instruction &instruction, const OperandRule &rule,
@@ -247,6 +265,10 @@ static std::string printOne(const Program &program, const Function *function,
     return printOperand(function, instruction.sources[next.source++], Type::S32);
   case Role::SourceAddress:
     return printSourceAddress(program, function, instruction);
+  case Role::BarrierAddress:
+    return printBarrierAddress(program, function, instruction);
+  case Role::TensorPlace:
+    return printTensorPlace(function, instruction, next);
   case Role::CopiedSize:
     if (next.source >= instruction.sources.size())
       return "";

@@ -236,8 +236,8 @@ TEST(WarpsimAsyncCopy, ParserRefusesWhatPtxDoesNotHave) {
   EXPECT_EQ(errorOf("cp.async.ca.shared.global [%r1], [%r1], 8;"),
             "register %r1 of type .b32 cannot hold this address");
   EXPECT_EQ(errorOf("cp.async.wait_group %r1;"), "expected an integer instead of '%r1'");
-  EXPECT_EQ(errorOf("cp.async.mbarrier.arrive.shared.b64 [%r1];"),
-            "unknown modifier .mbarrier of cp");
+  EXPECT_EQ(errorOf("cp.async.mbarrier.arrive.shared.b32 [%r1];"),
+            "modifier .b32 does not fit here in cp.async.mbarrier.arrive.shared.b32");
   EXPECT_EQ(errorOf("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%r1}, [%r2];"),
             "expected ',' instead of '}'");
   EXPECT_EQ(errorOf("ldmatrix.sync.aligned.m8n8.x1.shared.b16 %r1, [%r2];"),

@@ -91,6 +91,13 @@ void noteCoverage(const MemoryStep &step, Request &request);
 
 /// Reports accesses of bytes that a copy in flight reads or writes (AsyncChecks.cpp).
 void checkInFlight(const MemoryStep &step, const Request &request);
+/// Reports accesses of what a bulk copy in flight reads or writes, and of mbarriers as data
+/// (BulkChecks.cpp).
+void checkBulk(const MemoryStep &step, const Request &request);
+/// Looks for writes to the 16 bytes of shared memory at a lane that are not ordered before an
+/// asynchronous access of `what`, or only for the generic proxy (ProductReads.cpp). Returns true if
+/// barriers and fences order them for all of the CTA.
+bool checkProxy(const MemoryStep &step, const Request &request, unsigned lane, const char *what);
 /// Reports writes of shared memory that a product may still read (ProductChecks.cpp).
 void checkProducts(const MemoryStep &step, const Request &request);
 
@@ -109,6 +116,8 @@ LaneMask forEachMemory(const MemoryStep &step, LaneMask active, Perform perform)
       checkInFlight(step, resolved);
     if (step.cta.products.isUsed)
       checkProducts(step, resolved);
+    if (step.cta.bulk.isUsed)
+      checkBulk(step, resolved);
   };
   if (step.space() != Space::Generic) {
     request.lanes = lanes;

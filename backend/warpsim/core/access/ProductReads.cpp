@@ -9,21 +9,20 @@ static std::string nameOf(const std::array<uint32_t, 3> &thread) {
 }
 
 static void reportProxyRace(const MemoryStep &step, const Request &request, unsigned lane,
-                            const PastWrite &write) {
+                            const PastWrite &write, const char *what) {
   auto describe = [&](Finding &finding) {
     Place place = describePlace(step.cta, request, lane);
     finding.buffer = place.buffer;
     finding.offset = place.offset;
     finding.otherThread = step.cta.threadPosition(write.warp, write.lane);
-    finding.message = "the product reads " + place.text + ", which " + nameOf(finding.otherThread) +
+    finding.message = std::string(what) + place.text + ", which " + nameOf(finding.otherThread) +
                       " wrote, through the asynchronous proxy: no fence.proxy.async comes between";
   };
   step.cta.report(Kind::ProxyRace, step.warp, lane, step.pc, describe, write.pc);
 }
 
-/// Looks for writes that are not ordered before the product, or only for the generic proxy. The
-/// first lane stands for its warp, whose lanes issue the product together.
-static bool checkOrder(const MemoryStep &step, const Request &request, unsigned lane) {
+bool tw::warpsim::checkProxy(const MemoryStep &step, const Request &request, unsigned lane,
+                             const char *what) {
   Cta &cta = step.cta;
   const Clocks &clocks = cta.clocks;
   ProxyFences &fences = cta.proxyFences;
@@ -44,7 +43,7 @@ static bool checkOrder(const MemoryStep &step, const Request &request, unsigned 
   if (isRacing)
     checkLane(step, request, Strength::Weak, lane, nullptr);
   else if (uncovered.epoch)
-    reportProxyRace(step, request, lane, uncovered);
+    reportProxyRace(step, request, lane, uncovered, what);
   return isForAll;
 }
 
@@ -79,8 +78,11 @@ bool tw::warpsim::checkOperand(const MemoryStep &step, std::span<const uint32_t>
     group.readers[offset / request.bytes] = number + 1;
     if (isFirst)
       checkContent(step, request, lane);
+    if (cta.bulk.isUsed)
+      checkBulk(step, request);
     if (cta.launch.launch.options.checksRaces)
-      isForAll &= checkOrder(step, request, lane);
+      // The first lane stands for its warp, whose lanes issue the product together.
+      isForAll &= checkProxy(step, request, lane, "the product reads ");
   }
   return isForAll;
 }

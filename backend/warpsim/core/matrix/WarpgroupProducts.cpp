@@ -145,6 +145,15 @@ static ProductInFlight readProduct(Cta &cta, Warp &warp, const Instruction &inst
   return product;
 }
 
+/// Lets warps go on that wait for a product which now all have issued.
+static void wakeGroup(Cta &cta, unsigned first) {
+  for (unsigned i = first; i < first + kWarpsOfGroup && i < cta.warps.size(); ++i)
+    if (cta.warps[i].awaitsWarpgroup) {
+      cta.warps[i].awaitsWarpgroup = false;
+      cta.warps[i].state = WarpState::Ready;
+    }
+}
+
 static void issue(Cta &cta, Warp &warp, const Instruction &instruction, int32_t pc,
                   LaneMask active) {
   if (warp.frames.size() > 1)
@@ -159,21 +168,40 @@ static void issue(Cta &cta, Warp &warp, const Instruction &instruction, int32_t 
   useRegisters(cta, warp, instruction, pc, product.number);
   GroupProduct &shared = joinGroup(cta, warp, product);
   checkOperands(cta, warp, instruction, product, shared);
+  if (shared.issued == 0xf)
+    wakeGroup(cta, warp.index / kWarpsOfGroup * kWarpsOfGroup);
   ++cta.products.numUncomputed;
   ProductInFlight &issued = cta.products.ofWarp[warp.index].inFlight.emplace_back(product);
   if (cta.launch.launch.options.completion == Completion::Early)
     compute(cta, warp, issued);
 }
 
+/// A product of a warpgroup is over for all its warps: those that have yet to wait for it do not
+/// read its operands any more.
+static void computeForGroup(Cta &cta, unsigned first, uint32_t number) {
+  for (unsigned i = first; i < first + kWarpsOfGroup && i < cta.warps.size(); ++i)
+    for (ProductInFlight &product : cta.products.ofWarp[i].inFlight)
+      if (product.number <= number)
+        compute(cta, cta.warps[i], product);
+}
+
 /// The product is over: from now on its operands may be written, by whoever knows of it.
 static void finish(Cta &cta, Warp &warp, ProductInFlight &product) {
-  compute(cta, warp, product);
+  computeForGroup(cta, warp.index / kWarpsOfGroup * kWarpsOfGroup, product.number);
   GroupProduct &shared = cta.products.productOf(warp.index, product.number);
   unsigned member = warp.index % kWarpsOfGroup;
   shared.finished |= uint8_t(1 << member);
   shared.epochs[member] = cta.clocks.epoch();
   shared.clocks[member] = cta.clocks.clock(warp.index);
   cta.products.ofWarp[warp.index].numFinished = product.number + 1;
+}
+
+/// Returns true if other warps have yet to issue a product that the warp waits for: it cannot be
+/// over. That matters where mbarriers hand its operands to others meanwhile.
+static bool mustAwaitGroup(Cta &cta, const Warp &warp, uint32_t number) {
+  const Warpgroup &group = cta.products.groups[warp.index / kWarpsOfGroup];
+  return cta.bulk.isUsed && cta.bulk.numVainRounds == 0 && !group.isBroken &&
+         cta.products.productOf(warp.index, number).issued != 0xf;
 }
 
 /// Completes all groups of the warp but the latest `numLeft`.
@@ -183,6 +211,13 @@ static void wait(Cta &cta, Warp &warp, uint64_t numLeft) {
     return product.group + numLeft < products.numCommitted;
   };
   auto end = std::ranges::find_if_not(products.inFlight, isOver);
+  if (end != products.inFlight.begin() && mustAwaitGroup(cta, warp, std::prev(end)->number)) {
+    --warp.stack.back().pc; // waits again
+    warp.state = WarpState::Waiting;
+    warp.awaitsWarpgroup = true;
+    warp.waitPc = warp.stack.back().pc;
+    return;
+  }
   for (auto product = products.inFlight.begin(); product != end; ++product)
     finish(cta, warp, *product);
   products.inFlight.erase(products.inFlight.begin(), end);

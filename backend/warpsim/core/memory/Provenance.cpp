@@ -59,9 +59,11 @@ int32_t Analysis::originOf(const Instruction &instruction) const {
   return result;
 }
 
-/// Copies to shared memory have two addresses.
+/// Copies to and from shared memory have two addresses.
 static const Address &globalAddressOf(const Instruction &instruction) {
-  return instruction.op == Op::AsyncCopy ? instruction.sourceAddress : instruction.address;
+  bool isCopy = instruction.op == Op::AsyncCopy || instruction.op == Op::BulkLoad ||
+                instruction.op == Op::BulkStore || instruction.op == Op::BulkReduce;
+  return isCopy ? instruction.sourceAddress : instruction.address;
 }
 
 /// True when something new is known.

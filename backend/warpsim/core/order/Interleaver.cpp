@@ -1,5 +1,6 @@
 // Which warp of which CTA goes next, and who waits for a change.
 #include "backend/warpsim/core/order/Interleaver.h"
+#include "backend/warpsim/core/bulk/Bulk.h"
 #include <algorithm>
 
 using namespace tw::warpsim;
@@ -163,11 +164,18 @@ std::unique_ptr<Cta> Interleaver::run() {
       renew(each);
     if ((cta.isStopped || stop == Stop::Ended || stop == Stop::Blocked) && cta.hasEnded())
       return remove(&cta);
+    for (Agent &each : *agent->all) // a copy may have come for those that wait for its bytes
+      renew(each);
   }
   return nullptr;
 }
 
 unsigned Interleaver::tryAgain() {
+  for (std::vector<Agent> &all : agents) {
+    completeOldest(*all.front().cta);
+    for (Agent &agent : all)
+      renew(agent);
+  }
   wakeAll();
   return ++numRounds;
 }

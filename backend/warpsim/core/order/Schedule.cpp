@@ -1,5 +1,6 @@
 // Which warp of a CTA runs next where no warp sees the order, and when the CTA has ended.
 #include "backend/warpsim/core/access/Accesses.h"
+#include "backend/warpsim/core/bulk/Bulk.h"
 #include "backend/warpsim/core/state/Machine.h"
 
 using namespace tw::warpsim;
@@ -36,9 +37,10 @@ Warp *Cta::nextWarp() {
 
 void Cta::run() {
   maxFruitlessReads = ~uint32_t(0);
-  while (Warp *warp = isStopped ? nullptr : nextWarp())
-    runWarp(*warp, sliceLength());
-  hasEnded();
+  do
+    while (Warp *warp = isStopped ? nullptr : nextWarp())
+      runWarp(*warp, sliceLength());
+  while (!hasEnded());
 }
 
 bool Cta::hasEnded() {
@@ -49,11 +51,14 @@ bool Cta::hasEnded() {
   }
   if (!isStopped && isReadyAny)
     return false;
+  if (!isStopped && isWaitingAny && goOnAtMbarriers(*this))
+    return false;
   if (!isStopped && isWaitingAny)
     reportDeadlock();
   if (!isStopped) {
     reportAsyncLeaks(*this);
     reportProductLeaks(*this);
+    endBulk(*this);
   }
   return true;
 }
@@ -73,6 +78,9 @@ static std::string describeWait(const Cta &cta, const Warp &warp) {
   if (warp.state == WarpState::Ready)
     return text + " spins at line " +
            std::to_string(cta.launch.program.code[warp.stack.back().pc].line);
+  if (warp.mbarrier >= 0)
+    return text + " waits at line " + std::to_string(cta.launch.program.code[warp.waitPc].line) +
+           " for the " + describeMbarrier(cta, uint32_t(warp.mbarrier));
   if (warp.barrier < 0)
     return text + " waits at line " + std::to_string(cta.launch.program.code[warp.waitPc].line) +
            " for the rest of its wave";

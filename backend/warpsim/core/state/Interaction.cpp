@@ -44,6 +44,7 @@ Uses::Uses(const Program &program, const Function &function) {
     add(instruction.guard, pc);
     add(instruction.address.base, pc);
     add(instruction.sourceAddress.base, pc);
+    add(instruction.barrier.base, pc);
     for (const Operand &source : instruction.sources)
       add(source, pc);
   }

@@ -128,6 +128,9 @@ void Cta::start(uint64_t linear, uint64_t index) {
   }
   async.reset(launch.numWarps, launch.sharedBytes,
               launch.launch.options.completionSeed * 0x9e3779b97f4a7c15 + linear);
+  bulk.reset(launch.numWarps, launch.sharedBytes,
+             launch.launch.options.completionSeed * 0x9e3779b97f4a7c15 + linear);
+  registerShares = {};
   proxyFences.reset(clocks, launch.numWarps);
   if (launch.hasProducts)
     products.reset(launch.numWarps, launch.sharedBytes,

@@ -5,6 +5,7 @@
 #include "backend/warpsim/core/memory/Memory.h"
 #include "backend/warpsim/core/state/AsyncCopies.h"
 #include "backend/warpsim/core/state/AsyncProducts.h"
+#include "backend/warpsim/core/state/BulkCopies.h"
 #include "backend/warpsim/core/state/Coverage.h"
 #include "backend/warpsim/core/state/Findings.h"
 #include "backend/warpsim/core/state/Interaction.h"
@@ -89,6 +90,8 @@ public:
   Coverage coverage;
   AsyncCopies async;
   AsyncProducts products;
+  BulkCopies bulk;
+  RegisterShares registerShares;
   ProxyFences proxyFences;
   std::map<uint64_t, SyncObject> released; // offsets in shared memory
   std::string printed;

@@ -36,7 +36,9 @@ struct Warp {
   LaneMask lanes = 0, exited = 0; // of `lanes`, those that exist in the CTA
   LaneMask notedExits = 0;        // of `exited`, those that barriers have been told of
   WarpState state = WarpState::Ready;
-  int8_t barrier = -1; // waited for
+  int8_t barrier = -1;          // waited for
+  int32_t mbarrier = -1;        // waited for: its offset in shared memory
+  bool awaitsWarpgroup = false; // which has yet to issue a product that the warp waits for
   int32_t waitPc = -1;
   int32_t meetsAt = -1; // of a wave of two warps: where it waits for the other one
   LaneMask meeting = 0; // with these lanes

@@ -93,6 +93,10 @@ static std::string operandFor(const OperandRule &rule, const Instruction &meanin
     return "1";
   case Role::SourceAddress:
     return "[%rd4+32]";
+  case Role::BarrierAddress:
+    return "[%r4+8]";
+  case Role::TensorPlace:
+    return "[%rd4, " + fragmentOf("%r1", meaning.vectorWidth, 1) + "]";
   case Role::CopiedSize:
     return "%r3";
   case Role::CachePolicy:
@@ -176,7 +180,7 @@ static std::string surrounded(const std::string &statement, const char *target =
 
 /// A target that has the instruction.
 static const char *targetOf(const InstructionRow &row) {
-  return row.text.endArch == 100 ? "sm_90a" : "sm_100";
+  return row.text.isSpecific ? "sm_90a" : "sm_100";
 }
 
 static const Instruction &instructionOf(const Program &program) {

@@ -1,0 +1,62 @@
+"""Kernels whose products warpgroups compute, for mutants of their PTX (warpgroup_mutants.py)."""
+
+from __future__ import annotations
+
+import tilewright as tw
+
+
+@tw.jit
+def product(
+    a, b, c, K, a_row, a_column, b_row, b_column,
+    BM: tw.constexpr, BN: tw.constexpr, BK: tw.constexpr, SUMS: tw.constexpr, LEFT: tw.constexpr,
+):  # fmt: skip
+    """C = A B of whole tiles, in sums of a type; `LEFT` says whether A is computed in registers."""
+    m, n, k = tw.arange(0, BM), tw.arange(0, BN), tw.arange(0, BK)
+    left = a + m[:, None] * a_row + k[None, :] * a_column
+    right = b + k[:, None] * b_row + n[None, :] * b_column
+    sums: tw.constexpr = tw.float16 if SUMS == "f16" else tw.int32 if SUMS == "i32" else tw.float32
+    acc = tw.zeros((BM, BN), dtype=sums)
+    for _ in range(0, K, BK):
+        x = tw.load(left)
+        if LEFT == "computed":
+            x = x * 2
+        acc = tw.dot(x, tw.load(right), acc, out_dtype=sums)
+        left += BK * a_column
+        right += BK * b_row
+    tw.store(c + m[:, None] * BN + n[None, :], acc)
+
+
+@tw.jit
+def masked_product(a, b, c, M, N, K, BM: tw.constexpr, BN: tw.constexpr, BK: tw.constexpr):
+    """C = A B of any extents: a second loop computes what tiles do not divide."""
+    m, n = tw.arange(0, BM), tw.arange(0, BN)
+    acc = tw.zeros((BM, BN), tw.float32)
+    for start in range(0, K, BK):
+        k = start + tw.arange(0, BK)
+        x = tw.load(a + m[:, None] * K + k[None, :], (m < M)[:, None] & (k < K)[None, :], 0.0)
+        y = tw.load(b + k[:, None] * N + n[None, :], (k < K)[:, None] & (n < N)[None, :], 0.0)
+        acc = tw.dot(x, y, acc)
+    tw.store(c + m[:, None] * N + n[None, :], acc, mask=(m < M)[:, None] & (n < N)[None, :])
+
+
+@tw.jit
+def attention(q, k, v, out, length, BM: tw.constexpr, BN: tw.constexpr, D: tw.constexpr):
+    """Two chained products; the left operand of the second stays in registers."""
+    m, d = tw.arange(0, BM), tw.arange(0, D)
+    query = tw.load(q + m[:, None] * D + d[None, :])
+    peak = tw.full([BM], -float("inf"), tw.float32)
+    norm = tw.zeros([BM], tw.float32)
+    acc = tw.zeros([BM, D], tw.float32)
+    for start in range(0, length, BN):
+        n = start + tw.arange(0, BN)
+        inside = n < length
+        key = tw.load(k + n[None, :] * D + d[:, None], mask=inside[None, :], other=0.0)
+        score = tw.where(inside[None, :], tw.dot(query, key), -float("inf"))
+        new_peak = tw.maximum(peak, tw.max(score, 1))
+        p = tw.exp2(score - new_peak[:, None])
+        shrink = tw.exp2(peak - new_peak)
+        norm = norm * shrink + tw.sum(p, 1)
+        value = tw.load(v + n[:, None] * D + d[None, :], mask=inside[:, None], other=0.0)
+        acc = tw.dot(p.to(tw.float16), value, acc * shrink[:, None])
+        peak = new_peak
+    tw.store(out + m[:, None] * D + d[None, :], acc / norm[:, None])
