@@ -119,7 +119,7 @@ static llvm::SmallVector<tile::AsyncMmaAttr> asyncMmaInstructions(mlir::Builder 
                                                                   unsigned maxRegisters) {
   constexpr unsigned kBesideSums = 32; // ptxas 13.0 asks for 26 to 30
   unsigned columns = 256;
-  while (maxRegisters != 0 && columns / 2 + kBesideSums > maxRegisters)
+  while (maxRegisters != 0 && columns >= 8 && columns / 2 + kBesideSums > maxRegisters)
     columns /= 2;
   if (columns < 8)
     return {};
