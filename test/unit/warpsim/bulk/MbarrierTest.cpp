@@ -87,6 +87,63 @@ TEST_F(Bulk, AStateTellsOfItsPhaseOnly) {
   EXPECT_EQ(kinds(kInit + kBarrier + arrive + kArrive + test), "mbarrier-misuse");
 }
 
+/// A barrier of so many arrivals.
+static std::string initFor(unsigned count) {
+  std::string text = kInit;
+  return text.replace(text.find("[%s], 1"), 7, "[%s], " + std::to_string(count));
+}
+
+TEST_F(Bulk, WhoDropsIsNotExpectedAgain) {
+  std::string other = "setp.eq.u32 %p3, %t, 1;\n@%p3 mbarrier.arrive", end = ".b64 _, [%s];\n";
+  std::string both = initFor(2) + kBarrier + kArrive;
+  EXPECT_EQ(kinds(both + other + "_drop.shared::cta" + end + waitFor(0) + kBarrier + kArrive +
+                  waitFor(1)),
+            "");
+  EXPECT_EQ(
+      kinds(both + other + ".shared::cta" + end + waitFor(0) + kBarrier + kArrive + waitFor(1)),
+      "deadlock");
+  // And one that expects bytes as well.
+  std::string drop = "@%p0 mbarrier.arrive_drop.expect_tx.shared::cta.b64 _, [%s], 512;\n";
+  EXPECT_EQ(kinds(initFor(2) + kBarrier + drop + kLoad + other + ".shared::cta" + end + waitFor(0) +
+                  kBarrier + other + ".shared::cta" + end + waitFor(1)),
+            "");
+}
+
+TEST_F(Bulk, ArrivalsThatLeaveTheirPhaseIncomplete) {
+  std::string arrive = "@%p0 mbarrier.arrive.noComplete.shared::cta.b64 %x2, [%s], ",
+              count = ";\n@%p0 mbarrier.pending_count.b64 %r4, %x2;\n"
+                      "@%p0 st.global.u32 [%g1], %r4;\n";
+  EXPECT_EQ(kinds(initFor(3) + kBarrier + arrive + "2" + count + kArrive + waitFor(0)), "");
+  EXPECT_EQ(result[0], 3u); // before the arrival
+  EXPECT_EQ(kinds(initFor(2) + kBarrier + arrive + "2" + count), "mbarrier-misuse");
+}
+
+TEST_F(Bulk, CopiesOfThreadsArrive) {
+  std::string copy = kAddress + "cvt.u64.u32 %x3, %r1;\nadd.u64 %x3, %x3, %g0;\n"
+                                "cp.async.ca.shared.global [%r2+1024], [%x3], 4;\n";
+  std::string arrive = "cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%s];\n",
+              more = "cp.async.mbarrier.arrive.shared::cta.b64 [%s];\n"
+                     "mbarrier.arrive.shared::cta.b64 _, [%s];\n";
+  std::string read = "xor.b32 %r4, %r1, 4;\nadd.u32 %r4, %r4, %s;\n"
+                     "ld.shared.u32 %r3, [%r4+1024];\nst.global.u32 [%x1], %r3;\n";
+  for (const std::string &kind : {arrive, more}) {
+    EXPECT_EQ(kinds(initFor(128) + kBarrier + copy + kind + waitFor(0) + read), "");
+    for (uint32_t i = 0; i < 128; ++i)
+      EXPECT_EQ(result[i], i ^ 1);
+  }
+  // An arrival of its own does not stand for the copies before it.
+  EXPECT_TRUE(has(initFor(128) + kBarrier + copy + "mbarrier.arrive.shared::cta.b64 _, [%s];\n" +
+                      waitFor(0) + read,
+                  Kind::AsyncRace));
+}
+
+TEST_F(Bulk, ABarrierIsInitializedOnce) {
+  std::string init = "@%p0 mbarrier.init.shared::cta.b64 [%s], 1;\n",
+              end = "@%p0 mbarrier.inval.shared::cta.b64 [%s];\n";
+  EXPECT_EQ(kinds(kFirst + init + end + init), "");
+  EXPECT_EQ(kinds(kFirst + init + init), "mbarrier-misuse");
+}
+
 TEST_F(Bulk, WhatNeverComesIsADeadlock) {
   EXPECT_EQ(kinds(kInit + kBarrier + waitFor(0)), "deadlock");
   SimulationReport report = launch.run(kInit + kBarrier + kExpect + waitFor(0));
@@ -122,14 +179,24 @@ TEST_F(Bulk, AStoreReadsWhatIsOrderedAndFenced) {
   EXPECT_EQ(kinds(stored + kBarrier + kWrite + kWaitStore), "async-race");
 }
 
-TEST_F(Bulk, AReductionAddsToWhatIsThere) {
-  std::string text = kFirst + kAddress + kWrite + kProxy + kBarrier +
-                     "@%p0 cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%g1], "
-                     "[%s+1024], 512;\n" +
-                     kCommit + kWaitStore;
-  EXPECT_EQ(kindsIn(launch.run(text)), "");
-  for (uint32_t i = 0; i < 128; ++i)
-    EXPECT_EQ(result[i], 7 + i);
+TEST_F(Bulk, ReductionsCombineWithWhatIsThere) {
+  using Combine = uint32_t (*)(uint32_t, uint32_t);
+  std::pair<std::string, Combine> operations[] = {
+      {"add.u32", [](uint32_t a, uint32_t b) { return a + b; }},
+      {"min.u32", [](uint32_t a, uint32_t b) { return std::min(a, b); }},
+      {"max.u32", [](uint32_t a, uint32_t b) { return std::max(a, b); }},
+      {"and.b32", [](uint32_t a, uint32_t b) { return a & b; }},
+      {"or.b32", [](uint32_t a, uint32_t b) { return a | b; }},
+      {"xor.b32", [](uint32_t a, uint32_t b) { return a ^ b; }}};
+  for (const auto &[name, combine] : operations) {
+    std::fill(result.begin(), result.end(), 70);
+    std::string text = kFirst + kAddress + kWrite + kProxy + kBarrier +
+                       "@%p0 cp.reduce.async.bulk.global.shared::cta.bulk_group." + name +
+                       " [%g1], [%s+1024], 512;\n" + kCommit + kWaitStore;
+    EXPECT_EQ(kindsIn(launch.run(text)), "") << name;
+    for (uint32_t i = 0; i < 128; ++i)
+      EXPECT_EQ(result[i], combine(70, i)) << name;
+  }
 }
 
 TEST_F(Bulk, SizesAndAddressesAreMultiplesOf16) {

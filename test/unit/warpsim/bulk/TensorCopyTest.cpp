@@ -81,14 +81,17 @@ static RandomBox randomBox(std::mt19937 &random) {
   RandomBox box;
   TensorMap &map = box.map;
   auto below = [&](uint32_t end) { return uint32_t(random() % end); };
-  map.element = std::array{TensorElement::U32, TensorElement::F32, TensorElement::S32}[below(3)];
+  map.element = TensorElement(below(unsigned(TensorElement::TF32Ftz) + 1));
+  uint32_t bytes = bytesOf(map.element);
   map.rank = uint8_t(1 + below(5));
   map.swizzleBytes = std::array<uint8_t, 4>{0, 32, 64, 128}[below(4)];
-  map.fillsWithNan = map.element == TensorElement::F32 && below(2);
-  uint64_t stride = 4;
+  map.fillsWithNan =
+      (map.element == TensorElement::F32 || map.element == TensorElement::F16) && below(2);
+  uint64_t stride = bytes;
   for (unsigned i = 0; i < map.rank; ++i) {
     map.extents[i] = 1 + below(i ? 6 : 40);
-    map.box[i] = i ? 1 + below(4) : 4 * (1 + below(map.swizzleBytes ? map.swizzleBytes / 16 : 8));
+    map.box[i] =
+        i ? 1 + below(4) : 16 / bytes * (1 + below(map.swizzleBytes ? map.swizzleBytes / 16 : 8));
     map.elementStrides[i] = i ? 1 + below(3) : 1;
     stride = (stride * map.extents[i] + 15) / 16 * 16;
     if (i < 4)
@@ -101,10 +104,10 @@ static RandomBox randomBox(std::mt19937 &random) {
   return box;
 }
 
-/// The word of shared memory that an element of the box is at, and its value, by a walk over all.
+/// Where an element of the box is in shared memory and in the tensor, in bytes, by a walk over all.
 template <typename Visit> static void walk(const RandomBox &box, uint32_t offset, Visit visit) {
   const TensorMap &map = box.map;
-  uint32_t total = map.boxBytes() / 4;
+  uint32_t bytes = bytesOf(map.element), total = map.boxBytes() / bytes;
   for (uint32_t number = 0; number < total; ++number) {
     uint64_t at = 0, rest = number;
     bool isInside = true;
@@ -114,15 +117,15 @@ template <typename Visit> static void walk(const RandomBox &box, uint32_t offset
       isInside &= x >= 0 && x < int64_t(map.extents[i]);
       at += uint64_t(x) * map.strideOf(i);
     }
-    uint32_t address = 1024 + offset + number * 4, parts = map.swizzleBytes / 16;
+    uint32_t address = 1024 + offset + number * bytes, parts = map.swizzleBytes / 16;
     if (parts)
       address ^= (address / 128 % parts) * 16;
-    visit((address - 1024 - offset) / 4, isInside, isInside ? at / 4 : 0);
+    visit(address - 1024 - offset, isInside, isInside ? at : 0);
   }
 }
 
 TEST(WarpsimTensorCopy, RandomBoxesAreClippedFilledAndSwizzled) {
-  for (unsigned seed = 0; seed < 60; ++seed) {
+  for (unsigned seed = 0; seed < 120; ++seed) {
     SCOPED_TRACE(seed);
     std::mt19937 random(seed);
     RandomBox box = randomBox(random);
@@ -139,9 +142,15 @@ TEST(WarpsimTensorCopy, RandomBoxesAreClippedFilledAndSwizzled) {
         loadBox(box.map, box.start) + kWriteOut + std::to_string(bytes) + ";\n@%p2 bra out;\n";
     launch.options.checksInitialized = bytes % 128 == 0; // the last words are beside the box
     EXPECT_EQ(kindsIn(launch.run(body)), "");
-    walk(box, 1024, [&](uint32_t word, bool isInside, uint64_t at) {
-      uint32_t fill = box.map.fillsWithNan ? 0x7fffffff : 0;
-      EXPECT_EQ(result[word], isInside ? box.tensor[at] : fill) << word;
+    walk(box, 1024, [&](uint32_t place, bool isInside, uint64_t at) {
+      uint64_t value = 0, expected = 0;
+      uint32_t size = bytesOf(box.map.element);
+      memcpy(&value, reinterpret_cast<const char *>(result.data()) + place, size);
+      if (isInside)
+        memcpy(&expected, reinterpret_cast<const char *>(box.tensor.data()) + at, size);
+      else if (box.map.fillsWithNan)
+        expected = size == 2 ? 0x7fff : 0x7fffffff;
+      EXPECT_EQ(value, expected) << place;
     });
   }
 }
@@ -161,7 +170,7 @@ TEST(WarpsimTensorCopy, MapsAndDestinationsAreChecked) {
   wrong = kindsIn(launch.run(loadBox(other, {0, 0, 0})));
   EXPECT_NE(wrong.find("tensor-map-misuse"), std::string::npos) << wrong;
   wrong = kindsIn(launch.run("mov.u64 %m0, %g0;\n" + loadBox(launch.maps[0], {0, 0})));
-  EXPECT_NE(wrong.find("misuse"), std::string::npos) << wrong;
+  EXPECT_NE(wrong.find("tensor-map-misuse"), std::string::npos) << wrong;
 }
 
 // Threads write 1, 2, ... to a box of 16 x 8 words in rows of 64 bytes, and one stores it.
