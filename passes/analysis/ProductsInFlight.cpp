@@ -79,7 +79,8 @@ namespace {
 /// A write to shared memory that may follow a barrier, with no other one between.
 struct LaterWrite {
   Value buffer;
-  unsigned iterations = 0; // from the barrier's to its own, of the loop around both
+  // From the barrier's to its own, of the loop around the barrier; kMostCounted elsewhere.
+  unsigned iterations = 0;
 };
 } // namespace
 
@@ -90,28 +91,35 @@ static Value writtenBuffer(Operation *op) {
   return copy ? copy.getBuffer() : Value();
 }
 
-/// Collects writes from `op` on until the next barrier, also around loops.
-static void collectWrites(Operation *op, unsigned iterations, llvm::DenseSet<Operation *> &seen,
-                          SmallVectorImpl<LaterWrite> &writes) {
-  Block *block = op->getBlock();
-  if (iterations > 1 || !seen.insert(op).second)
-    return;
+/// Collects writes from `op` on until the next barrier. Returns true if the block ends before one.
+static bool collectInBlock(Operation *op, unsigned iterations,
+                           SmallVectorImpl<LaterWrite> &writes) {
   for (; op; op = op->getNextNode()) {
     if (isBarrierOfCta(op))
-      return;
+      return false;
     if (Value buffer = writtenBuffer(op))
       writes.push_back({buffer, iterations});
     for (Region &region : op->getRegions())
       if (!region.empty())
-        collectWrites(&region.front().front(), iterations, seen, writes);
+        collectInBlock(&region.front().front(), kMostCounted, writes);
   }
-  Operation *parent = block->getParentOp();
-  if (isa<func::FuncOp>(parent))
-    return;
-  if (isa<LoopLikeOpInterface>(parent))
-    for (Region &region : parent->getRegions())
-      collectWrites(&region.front().front(), iterations + 1, seen, writes);
-  collectWrites(parent->getNextNode(), iterations, seen, writes);
+  return true;
+}
+
+/// Collects writes behind a barrier until the next one, also around loops.
+static SmallVector<LaterWrite> writesBehind(Operation *barrier) {
+  SmallVector<LaterWrite> writes;
+  unsigned iterations = 0;
+  for (Operation *op = barrier; collectInBlock(op->getNextNode(), iterations, writes);) {
+    op = op->getParentOp();
+    if (isa<func::FuncOp>(op))
+      break;
+    if (isa<LoopLikeOpInterface>(op))
+      for (Region &region : op->getRegions())
+        collectInBlock(&region.front().front(), iterations == 0 ? 1 : kMostCounted, writes);
+    iterations = kMostCounted;
+  }
+  return writes;
 }
 
 /// Returns true if a slot that was read `age` iterations ago is another one than a slot written so
@@ -119,6 +127,7 @@ static void collectWrites(Operation *op, unsigned iterations, llvm::DenseSet<Ope
 static bool areOtherSlots(Value read, unsigned age, Value written, unsigned iterations) {
   auto first = read.getDefiningOp<SlotOp>(), second = written.getDefiningOp<SlotOp>();
   if (!first || !second || !first.getPhase() || !second.getPhase() || age == kMostCounted ||
+      iterations == kMostCounted ||
       first->getParentOfType<LoopLikeOpInterface>() !=
           second->getParentOfType<LoopLikeOpInterface>())
     return false;
@@ -213,9 +222,7 @@ void Waits::startProduct(MmaAsyncOp product, Flights &flights) {
 void Waits::passBarrier(Operation *barrier, Flights &flights) {
   if (flights.all.empty())
     return;
-  SmallVector<LaterWrite> writes;
-  llvm::DenseSet<Operation *> seen;
-  collectWrites(barrier->getNextNode(), 0, seen, writes);
+  SmallVector<LaterWrite> writes = writesBehind(barrier);
   std::optional<unsigned> pending;
   for (const Flight &flight : flights.all)
     if (llvm::any_of(writes, [&](const LaterWrite &write) { return overwrites(write, flight); }))
@@ -247,7 +254,8 @@ Flights Waits::visitLoop(scf::ForOp loop, const Flights &entry) {
       return found == from.end() ? Value() : to[found - from.begin()];
     };
   };
-  Flights begin = entry.renamed(renaming(loop.getInitArgs(), loop.getRegionIterArgs()), 0);
+  Flights begin =
+      entry.renamed(renaming(loop.getInitArgs(), loop.getRegionIterArgs()), kMostCounted);
   Flights head = begin, end;
   while (true) {
     end = walk(*body, head);

@@ -1,6 +1,7 @@
 // Gives products of several warps their operands in shared memory, for stage-through-shared.
 #include "ir/target/TargetDesc.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
 #include "passes/simt/LayoutRules.h"
 #include "passes/simt/layout/AsyncCopies.h"
 #include "passes/simt/product/AsyncOperands.h"
@@ -69,12 +70,20 @@ static bool feedsAsyncOnly(Value tile) {
   });
 }
 
+/// Returns true if copies for later iterations are started beside an operation.
+static bool isBesideRings(Operation *op) {
+  return llvm::any_of(op->getBlock()->getOps<AsyncCopyOp>(), [&](AsyncCopyOp copy) {
+    return isa<LoopLikeOpInterface>(op->getParentOp()) && copy.getBuffer().getDefiningOp<SlotOp>();
+  });
+}
+
 /// Copies a loaded tile to the buffer beside the program, if nothing else needs it and the machine
-/// can; `use` waits for it.
+/// can; `use` waits for it, and for all other copies.
 bool ProductStaging::startCopy(tile::LoadOp load, Value buffer, Operation *use) {
   auto type = cast<SharedType>(buffer.getType());
   tile::TargetAttr target = targetOf(load);
-  if (!feedsAsyncOnly(load) || load.getIsVolatile() || !fillsWithZeros(load) || !target)
+  if (!feedsAsyncOnly(load) || isBesideRings(load) || load.getIsVolatile() ||
+      !fillsWithZeros(load) || !target)
     return false;
   std::optional<VectorAccess> pieces =
       asyncPieces(facts, load.getPtr(), load.getMask(), type, target);
