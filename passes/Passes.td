@@ -468,7 +468,7 @@ def AwaitProducts : Pass<"await-products", "::mlir::ModuleOp">, Takes<"laid-out"
     ```mlir
     simt.async_wait 0
     simt.fence_async                         // inserted: the copies are there for products, too
-    %done = simt.mma_wait 0, %acc            // inserted: the product before has read its slot
+    %done = simt.mma_wait 0(%acc) ...        // inserted: the product before has read its slot
     simt.barrier
     %sum = simt.mma_async %a, %b, %done ...
     ```

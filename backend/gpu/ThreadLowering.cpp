@@ -64,6 +64,8 @@ Value tw::gpu::sharedAddress(ThreadLowering &lowering, int64_t offset) {
                                     /*isConstant=*/false, LLVM::Linkage::External, kSharedMemory,
                                     Attribute(), lowering.sharedAlignment, /*addrSpace=*/3);
   }
+  if (global.getAlignment().value_or(1) < lowering.sharedAlignment)
+    global.setAlignment(lowering.sharedAlignment);
   Value start = LLVM::AddressOfOp::create(b, lowering.loc, global);
   if (offset == 0)
     return start;

@@ -33,8 +33,8 @@ std::string InlinePtx::addResult(Type type, Value initial) {
   return name;
 }
 
-std::string InlinePtx::addEarlyResult(Type type) {
-  std::string name = addResult(type);
+std::string InlinePtx::addEarlyResult(Type type, Value initial) {
+  std::string name = addResult(type, initial);
   resultConstraints.back().insert(1, "&");
   return name;
 }

@@ -15,7 +15,7 @@ public:
   /// where a predicate keeps the code from writing. Returns its name in the text.
   std::string addResult(mlir::Type type, mlir::Value initial = nullptr);
   /// A register that the code writes before it has read all of its operands.
-  std::string addEarlyResult(mlir::Type type);
+  std::string addEarlyResult(mlir::Type type, mlir::Value initial = nullptr);
   /// A register that the code reads.
   std::string addOperand(mlir::Value value);
   /// "@$4 " for a mask, nothing without one.

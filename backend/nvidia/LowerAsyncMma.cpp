@@ -99,8 +99,7 @@ void tw::nvidia::lowerGroupMma(Lowering &lowering, simt::GroupMmaOp op) {
   SmallVector<std::string> registers;
   bool isZero = op.getAcc().empty();
   for (auto [index, type] : llvm::enumerate(op.getResultTypes()))
-    registers.push_back(isZero ? code.addEarlyResult(type)
-                               : code.addResult(type, op.getAcc()[index]));
+    registers.push_back(code.addEarlyResult(type, isZero ? Value() : op.getAcc()[index]));
   simt::SlabsAttr slabsOfA = op.getASlabs().value_or(nullptr);
   GroupOperand a =
       slabsOfA ? addDescriptors(lowering, code, "a", op.getA().front(), slabsOfA, op.getAOffsets())

@@ -114,17 +114,17 @@ ArrayRef<CodeStage> NvidiaTarget::codeStages() const {
 
 void NvidiaTarget::addPasses(StagedPasses &passes, const CompileOptions &options) const {
   unsigned numWarps = gpu::numWarpsOf(options);
-  unsigned maxRegisters = nvidia::maxRegistersOf(options).value_or(0);
+  unsigned registers = nvidia::registersOf(options);
   auto describe = [=, &arch = arch,
                    roundsSeparately = hasExtraOption(options, "no-fusion")](MLIRContext &context) {
-    return describeNvidia(context, arch, roundsSeparately, maxRegisters);
+    return describeNvidia(context, arch, roundsSeparately, registers);
   };
   auto check = [options](Operation *kernel) { return nvidia::checkMaxRegisters(options, kernel); };
   addSimtPasses(passes, gpu::createDescribeTarget({arch.name.str(), describe, check, numWarps}),
                 numWarps, unsigned(std::max(options.numStages, 1)));
   passes.beginStage("llvm-dialect", "the LLVM dialect only, with the machine's intrinsics and "
                                     "tables of source lines");
-  passes.addPass(createLowerNvidia(maxRegisters));
+  passes.addPass(createLowerNvidia(nvidia::maxRegistersOf(options).value_or(0)));
   passes.addPass(createLowerToLlvm());
   passes.addPass(gpu::createAttachLineTables(gpu::LineDetail::Directives));
 }

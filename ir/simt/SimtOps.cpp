@@ -392,6 +392,16 @@ static StringRef problemOfBlocks(GroupMmaOp op) {
     auto pointer = dyn_cast<LLVM::LLVMPointerType>(type);
     return pointer && pointer.getAddressSpace() == 3;
   };
+  auto isPlaced = [](SlabsAttr slabs, ArrayRef<int64_t> offsets) {
+    unsigned span = slabs.getSpanBytes();
+    return llvm::isPowerOf2_32(span) && span >= 16 && span <= 128 &&
+           slabs.getGroupBytes() == OperandSlabs::kRowsOfGroup * span &&
+           slabs.getSlabBytes() % slabs.getGroupBytes() == 0 &&
+           llvm::all_of(offsets, [](int64_t bytes) { return bytes >= 0 && bytes % 16 == 0; });
+  };
+  if (!isPlaced(op.getBSlabs(), op.getBOffsets()) ||
+      (op.getASlabs() && !isPlaced(*op.getASlabs(), op.getAOffsets())))
+    return "slabs have rows of 16 to 128 bytes in groups of eight, and offsets of whole pieces";
   auto isWord = [](Type type) { return type.isInteger(32) || type.isF32(); };
   int64_t left = op.getAOffsets().size(), right = op.getBOffsets().size();
   if (!op.getASlabs()) {

@@ -81,6 +81,7 @@ struct LaterWrite {
   Value buffer;
   // From the barrier's to its own, of the loop around the barrier; kMostCounted elsewhere.
   unsigned iterations = 0;
+  Operation *loop = nullptr; // around the barrier
 };
 } // namespace
 
@@ -116,23 +117,32 @@ static SmallVector<LaterWrite> writesBehind(Operation *barrier) {
       break;
     if (isa<LoopLikeOpInterface>(op))
       for (Region &region : op->getRegions())
-        collectInBlock(&region.front().front(), iterations == 0 ? 1 : kMostCounted, writes);
+        collectInBlock(&region.front().front(),
+                       iterations == 0 && isa<scf::ForOp>(op) ? 1 : kMostCounted, writes);
     iterations = kMostCounted;
   }
+  Operation *loop = barrier->getParentOfType<LoopLikeOpInterface>();
+  for (LaterWrite &write : writes)
+    write.loop = loop;
   return writes;
 }
 
-/// Returns true if a slot that was read `age` iterations ago is another one than a slot written so
-/// many iterations from now, of a loop with a ring of them.
-static bool areOtherSlots(Value read, unsigned age, Value written, unsigned iterations) {
-  auto first = read.getDefiningOp<SlotOp>(), second = written.getDefiningOp<SlotOp>();
-  if (!first || !second || !first.getPhase() || !second.getPhase() || age == kMostCounted ||
-      iterations == kMostCounted ||
-      first->getParentOfType<LoopLikeOpInterface>() !=
-          second->getParentOfType<LoopLikeOpInterface>())
+/// Returns true if a product has read another slot of a ring than a later write is to: both, and
+/// the barrier between, belong to the loop of the ring.
+static bool areOtherSlots(const Flight &flight, Value read, const LaterWrite &write) {
+  auto first = read.getDefiningOp<SlotOp>(), second = write.buffer.getDefiningOp<SlotOp>();
+  if (!first || !second || !first.getPhase() || !second.getPhase() || flight.age == kMostCounted ||
+      write.iterations == kMostCounted)
+    return false;
+  auto loopOf = [](Operation *op) {
+    return op->getParentOfType<LoopLikeOpInterface>().getOperation();
+  };
+  if (!write.loop || loopOf(first) != write.loop || loopOf(second) != write.loop ||
+      loopOf(flight.product) != write.loop)
     return false;
   int64_t slots = allocOf(read).getSlots().value_or(1);
-  return (int64_t(*second.getPhase()) + iterations + age - int64_t(*first.getPhase())) % slots != 0;
+  int64_t apart = int64_t(*second.getPhase()) - int64_t(*first.getPhase());
+  return (apart + write.iterations + flight.age) % slots != 0;
 }
 
 static bool overwrites(const LaterWrite &write, const Flight &flight) {
@@ -140,8 +150,7 @@ static bool overwrites(const LaterWrite &write, const Flight &flight) {
   for (Value read : {product.getA(), Value(product.getB())}) {
     if (!isa<SharedType>(read.getType()) || !shareBytes(allocOf(read), allocOf(write.buffer)))
       continue;
-    if (allocOf(read) != allocOf(write.buffer) ||
-        !areOtherSlots(read, flight.age, write.buffer, write.iterations))
+    if (allocOf(read) != allocOf(write.buffer) || !areOtherSlots(flight, read, write))
       return true;
   }
   return false;
@@ -177,8 +186,8 @@ void Waits::awaitBefore(Operation *op, unsigned pending, Flights &flights) {
         return flight.newer >= pending && flight.accumulator && flight.age > 0;
       }))
     pending = 0;
-  ProductWait &wait = waits[op];
-  wait.pending = std::min(wait.accumulators.empty() ? pending : wait.pending, pending);
+  ProductWait &wait = waits.try_emplace(op, ProductWait{pending, {}}).first->second;
+  wait.pending = std::min(wait.pending, pending);
   for (const Flight &flight : flights.all)
     if (flight.newer >= pending && flight.accumulator &&
         !llvm::is_contained(wait.accumulators, flight.accumulator))
@@ -186,7 +195,7 @@ void Waits::awaitBefore(Operation *op, unsigned pending, Flights &flights) {
   flights.wait(pending);
 }
 
-/// Waits for the products whose accumulators an operation needs, but by the uses that leave them in
+/// Waits for the products whose accumulators an operation needs, except for uses that leave them in
 /// flight.
 void Waits::needAccumulators(Operation *op, Flights &flights,
                              llvm::function_ref<bool(OpOperand &)> passesOn) {
@@ -257,13 +266,17 @@ Flights Waits::visitLoop(scf::ForOp loop, const Flights &entry) {
   Flights begin =
       entry.renamed(renaming(loop.getInitArgs(), loop.getRegionIterArgs()), kMostCounted);
   Flights head = begin, end;
-  while (true) {
+  static constexpr unsigned kExactRounds = 8;
+  for (unsigned round = 0;; ++round) {
     end = walk(*body, head);
     for (const Flight &flight : llvm::to_vector(end.all))
       if (!mayReadRegisters(flight.product, loop))
         awaitBefore(yield, flight.newer, end);
     Flights next = begin;
     next.join(end.renamed(renaming(yield.getOperands(), loop.getRegionIterArgs()), 1));
+    // A wait for one product may cover another, and so take itself away: later it may only grow.
+    if (round >= kExactRounds)
+      next.join(head);
     if (next == head)
       break;
     head = std::move(next);

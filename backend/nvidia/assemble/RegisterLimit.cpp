@@ -39,6 +39,11 @@ std::optional<unsigned> nvidia::maxRegistersOf(const CompileOptions &options) {
   return std::min(number, shareOf(32 * unsigned(std::max(options.numWarps, 0))));
 }
 
+unsigned nvidia::registersOf(const CompileOptions &options) {
+  unsigned limit = maxRegistersOf(options).value_or(0);
+  return limit != 0 ? limit : shareOf(32 * unsigned(std::max(options.numWarps, 0)));
+}
+
 LogicalResult nvidia::checkMaxRegisters(const CompileOptions &options, Operation *place) {
   if (maxRegistersOf(options))
     return success();

@@ -11,6 +11,9 @@ namespace tw::nvidia {
 /// it is not given, none where the assembler would not keep to it.
 std::optional<unsigned> maxRegistersOf(const CompileOptions &options);
 
+/// Returns the registers that a thread may have: the limit, or else the share.
+unsigned registersOf(const CompileOptions &options);
+
 /// Reports that option on `place` if it cannot be kept.
 mlir::LogicalResult checkMaxRegisters(const CompileOptions &options, mlir::Operation *place);
 

@@ -113,13 +113,13 @@ static llvm::SmallVector<tile::MmaAttr> mmaInstructions(mlir::Builder &b, const 
 
 /// Shapes of wgmma.mma_async (PTX ISA, "Asynchronous Warpgroup Level Matrix Instructions"): each of
 /// four warps holds its rows as mma.sync of as many columns does. Those of 8-bit floats add in
-/// about 14 bits, which no product asks for.
-/// An instruction of many columns takes more registers than a thread with a limit may have.
+/// about 14 bits, so they are not listed. With few registers for a thread, use fewer columns: an
+/// instruction has all of its sums there.
 static llvm::SmallVector<tile::AsyncMmaAttr> asyncMmaInstructions(mlir::Builder &b,
-                                                                  unsigned maxRegisters) {
+                                                                  unsigned registers) {
   constexpr unsigned kBesideSums = 32; // ptxas 13.0 asks for 26 to 30
   unsigned columns = 256;
-  while (maxRegisters != 0 && columns >= 8 && columns / 2 + kBesideSums > maxRegisters)
+  while (columns >= 8 && columns / 2 + kBesideSums > registers)
     columns /= 2;
   if (columns < 8)
     return {};
@@ -141,14 +141,14 @@ static llvm::SmallVector<tile::AsyncMmaAttr> asyncMmaInstructions(mlir::Builder 
 }
 
 tile::TargetAttr tw::describeNvidia(mlir::MLIRContext &context, const NvidiaArch &arch,
-                                    bool roundsSeparately, unsigned maxRegisters) {
+                                    bool roundsSeparately, unsigned registers) {
   mlir::Builder builder(&context);
   llvm::SmallVector<tile::Feature> features(arch.features);
   if (roundsSeparately)
     features.push_back(tile::Feature::SeparateRounding);
   llvm::SmallVector<tile::AsyncMmaAttr> asyncMma;
   if (arch.multipliesByWarpgroup)
-    asyncMma = asyncMmaInstructions(builder, maxRegisters);
+    asyncMma = asyncMmaInstructions(builder, registers);
   auto copies =
       tile::CopyAttr::get(&context, tile::CopyKind::EachLane, {4, 8, 16}, tile::WaitKind::Groups);
   return tile::TargetAttr::get(&context, /*warp_size=*/32, arch.sharedBytes, /*registers=*/255,

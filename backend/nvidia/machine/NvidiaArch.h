@@ -50,9 +50,9 @@ const NvidiaArch *findNvidiaArch(llvm::StringRef name);
 std::vector<std::string> nvidiaArchs();
 
 /// The facts that passes see as the module attribute `tile.target`, and with them the launch's
-/// choices of `separate_rounding` and of the most registers of a thread, where that is not 0.
+/// choice of `separate_rounding` and the registers that its threads may have.
 tile::TargetAttr describeNvidia(mlir::MLIRContext &context, const NvidiaArch &arch,
-                                bool roundsSeparately = false, unsigned maxRegisters = 0);
+                                bool roundsSeparately = false, unsigned registers = 255);
 
 } // namespace tw
 #endif

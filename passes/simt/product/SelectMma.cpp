@@ -109,14 +109,13 @@ static Choice chooseInstruction(tile::TargetAttr target, DotOp dot, unsigned num
 
 //===-- Instructions of several warps --------------------------------------------------------===//
 
-/// Why an operand cannot be read as it lies in memory, or nothing.
-static StringRef obstacleOfOperand(const IndexFacts &facts, tile::AsyncMmaAttr row, Value operand,
-                                   bool isA) {
+/// Why the right operand cannot be read as it lies in memory, or nothing.
+static StringRef obstacleOfRight(const IndexFacts &facts, tile::AsyncMmaAttr row, Value operand) {
   OperandSource source = sourceOf(operand);
   auto load = source.tile.getDefiningOp<tile::LoadOp>();
   if (!load)
     return "its right operand is computed, not loaded as it is";
-  if (!takesRowsAlong(row, isA, source.dimOf(neighbourDim(facts, load))))
+  if (!takesRowsAlong(row, /*isA=*/false, source.dimOf(neighbourDim(facts, load))))
     return "its right operand's elements are not neighbours along k in memory";
   return "";
 }
@@ -134,7 +133,7 @@ static StringRef obstacleToAsync(const IndexFacts &facts, tile::AsyncMmaAttr row
     return "it takes num_warps divisible by 4";
   if (shape[0] < int64_t(row.getMma().getM()) * numWarps)
     return "it has fewer than 16 rows for each warp";
-  return obstacleOfOperand(facts, row, dot.getB(), /*isA=*/false);
+  return obstacleOfRight(facts, row, dot.getB());
 }
 
 /// Takes an instruction of several warps in place of the chosen one where there is one for the same

@@ -93,7 +93,8 @@ bool ProductStaging::startCopy(tile::LoadOp load, Value buffer, Operation *use) 
   AsyncCopyOp::create(builder, load.getLoc(), load.getPtr(), buffer, load.getMask(), pieces->vector,
                       pieces->dim, load.getCache(), load.getEvict());
   AsyncCommitOp::create(builder, load.getLoc());
-  if (!isa_and_nonnull<AsyncWaitOp>(use->getPrevNode())) {
+  auto before = dyn_cast_or_null<AsyncWaitOp>(use->getPrevNode());
+  if (!before || before.getPending() != 0) {
     builder.setInsertionPoint(use);
     AsyncWaitOp::create(builder, load.getLoc(), /*pending=*/0);
   }

@@ -125,4 +125,70 @@ func.func @registers(%x: !left, %zero: !sums, %n: i32) -> !sums {
   // CHECK-NEXT: return
   return %sum : !sums
 }
+
+// A product that is added an iteration later: the wait for it covers the new one as well.
+// CHECK-LABEL: @lagging
+func.func @lagging(%zero: !sums, %n: i32) -> !sums {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %a = simt.alloc_shared "a" at 0 : !a
+  %b = simt.alloc_shared "b" at 2048 : !b
+  %sums:2 = scf.for %i = %c0 to %n step %c1 iter_args(%last = %zero, %out = %zero) -> (!sums, !sums) : i32 {
+    // CHECK: %[[NEXT:.*]] = simt.mma_async
+    %next = simt.mma_async %a, %b, %zero by #group : !a, !b -> !sums
+    // CHECK-NEXT: %[[DONE:.*]] = simt.mma_wait 0(
+    // CHECK-NEXT: arith.addf
+    %added = arith.addf %out, %last : !sums
+    scf.yield %next, %added : !sums, !sums
+  }
+  return %sums#1 : !sums
+}
+
+// Two accumulators take turns.
+// CHECK-LABEL: @turns
+func.func @turns(%p: tensor<64x16x!tile.ptr<f16>, #left>, %zero: !sums, %n: i32) -> !sums {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %ring = simt.alloc_shared "ring" slots 3 at 0 : !a
+  %b = simt.alloc_shared "b" at 6144 : !b
+  %sums:2 = scf.for %i = %c0 to %n step %c1 iter_args(%even = %zero, %odd = %zero) -> (!sums, !sums) : i32 {
+    simt.async_wait 1
+    simt.barrier
+    %slot = simt.slot %ring[%i] phase 0 : !a
+    // CHECK: simt.mma_async
+    %next = simt.mma_async %slot, %b, %even by #group : !a, !b -> !sums
+    // CHECK: simt.mma_wait
+    // CHECK: simt.barrier
+    simt.barrier
+    %ahead = simt.slot %ring[%i] phase 2 : !a
+    simt.async_copy %p, %ahead pieces 8 along 1 : tensor<64x16x!tile.ptr<f16>, #left>, !a
+    simt.async_commit
+    scf.yield %odd, %next : !sums, !sums
+  }
+  return %sums#0 : !sums
+}
+
+// A slot of the outer loop is written in the inner one, whose last product has read the same.
+// CHECK-LABEL: @outer_ring
+func.func @outer_ring(%x: !left, %zero: !sums, %n: i32) -> !sums {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %ring = simt.alloc_shared "ring" slots 2 at 0 : !a
+  %b = simt.alloc_shared "b" at 6144 : !b
+  %sum = scf.for %i = %c0 to %n step %c1 iter_args(%outer = %zero) -> (!sums) : i32 {
+    %slot = simt.slot %ring[%i] phase 0 : !a
+    %inner = scf.for %j = %c0 to %n step %c1 iter_args(%acc = %outer) -> (!sums) : i32 {
+      // CHECK: simt.mma_wait 0(
+      // CHECK-NEXT: simt.barrier
+      // CHECK-NEXT: simt.store_shared
+      simt.barrier
+      simt.store_shared %x, %slot : !left, !a
+      simt.barrier
+      %next = simt.mma_async %slot, %b, %acc by #group : !a, !b -> !sums
+      scf.yield %next : !sums
+    }
+    scf.yield %inner : !sums
+  }
+  return %sum : !sums
+}
 }

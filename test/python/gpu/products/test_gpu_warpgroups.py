@@ -199,6 +199,31 @@ def test_fewer_registers_hold_fewer_columns(rng: np.random.Generator) -> None:
         assert instructions(compiled) == {f"m64n{columns}k16.f32.f16.f16"}
 
 
+@pytest.mark.parametrize("warps", [16, 32])
+def test_many_warps_have_few_registers_each(
+    warps: int, tmp_path: Path, rng: np.random.Generator
+) -> None:
+    tiles = (16 * warps, 128, 32)
+    compiled = multiply(
+        rng, "f16", (False, True), (tiles[0], 128, 64), (warps, 2, "late"), True, tiles
+    )
+    assert instructions(compiled) == {f"m64n{128 if warps == 16 else 64}k16.f32.f16.f16"}
+    assert "Used" in log_of(compiled, tmp_path)
+
+
+def test_tf32_is_as_exact_as_its_mantissa(rng: np.random.Generator) -> None:
+    """Operands lose what 10 bits do not hold: at most 2^-10 of each."""
+    a, b = (torch.from_numpy(rng.standard_normal((64, 64)).astype(np.float32)) for _ in range(2))
+    c = poisoned(64, 64)
+    compiled = launch(
+        kernels.matmul_whole, (1, 1), a, b.T, c, 64, 64, 64, 1, 1, 64, BM=64, BN=64, BK=32,
+        PRECISION="tf32", ACC=tw.float32, setting=(4, 2, "late"),
+    )  # fmt: skip
+    assert instructions(compiled) == {"m64n64k8.f32.tf32.tf32"}
+    bound = (a.double().abs() @ b.double().abs().T) * (2 * 2.0**-10 + 1e-6)
+    assert ((c.double() - a.double() @ b.double().T).abs() <= bound).all()
+
+
 def main_loop(compiled: CompiledKernel) -> list[str]:
     """The operations of the loop that copies ahead, in their order."""
     _, _, loop = compiled.asm["scheduled"].partition("scf.for")
