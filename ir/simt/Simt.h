@@ -25,6 +25,8 @@ using tile::withLayout;
 inline constexpr llvm::StringLiteral kNumWarps = "simt.num_warps";
 inline constexpr llvm::StringLiteral kSharedBytes = "simt.shared_bytes";
 inline constexpr llvm::StringLiteral kSharedBuffers = "simt.shared_buffers";
+/// The most products that a wait leaves in flight: more than anyone starts meanwhile.
+inline constexpr unsigned kMostProductsLeft = 7;
 /// Unit attribute of the lowered kernel's llvm.func.
 inline constexpr llvm::StringLiteral kKernel = "simt.kernel";
 

@@ -32,11 +32,15 @@ def Simt_SlabsAttr : AttrDef<Simt_Dialect, "Slabs"> {
   let mnemonic = "slabs";
   let summary = "where an operand lies in shared memory whose rows are divided into slabs (ir/layout/OperandSlabs)";
   let description = [{
-    Rows of `span_bytes` along k, or along the operand's other dimension (`across`); eight of them are `group_bytes`, and
-    the pieces of rows that do not fit in the span follow `slab_bytes` later.
+    Rows of `span_bytes` along k, or along the operand's other dimension (`across`); the pieces of rows that do not fit in
+    the span follow `slab_bytes` later.
   }];
-  let parameters = (ins "unsigned":$span_bytes, "unsigned":$group_bytes, "unsigned":$slab_bytes, "bool":$across);
-  let assemblyFormat = "`<` struct($span_bytes, $group_bytes, $slab_bytes, $across) `>`";
+  let parameters = (ins "unsigned":$span_bytes, "unsigned":$slab_bytes, "bool":$across);
+  let assemblyFormat = "`<` struct($span_bytes, $slab_bytes, $across) `>`";
+  let extraClassDeclaration = [{
+    /// The bytes of eight rows, at multiples of which slabs begin.
+    unsigned getGroupBytes() const { return 8 * getSpanBytes(); }
+  }];
 }
 
 #endif

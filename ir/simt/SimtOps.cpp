@@ -361,12 +361,9 @@ LogicalResult MmaAsyncOp::verify() {
   return success();
 }
 
-/// Far more than anyone has in flight.
-static constexpr unsigned kMostPending = 7;
-
 LogicalResult MmaWaitOp::verify() {
-  if (getPending() > kMostPending)
-    return emitOpError("leaves at most ") << kMostPending << " products in flight";
+  if (getPending() > kMostProductsLeft)
+    return emitOpError("leaves at most ") << kMostProductsLeft << " products in flight";
   if (getAccs().getTypes() != getResultTypes())
     return emitOpError("gives the accumulators that it takes");
   return success();
@@ -395,7 +392,6 @@ static StringRef problemOfBlocks(GroupMmaOp op) {
   auto isPlaced = [](SlabsAttr slabs, ArrayRef<int64_t> offsets) {
     unsigned span = slabs.getSpanBytes();
     return llvm::isPowerOf2_32(span) && span >= 16 && span <= 128 &&
-           slabs.getGroupBytes() == OperandSlabs::kRowsOfGroup * span &&
            slabs.getSlabBytes() % slabs.getGroupBytes() == 0 &&
            llvm::all_of(offsets, [](int64_t bytes) { return bytes >= 0 && bytes % 16 == 0; });
   };
@@ -431,8 +427,8 @@ LogicalResult GroupMmaOp::verify() {
 }
 
 LogicalResult GroupWaitOp::verify() {
-  if (getPending() > kMostPending)
-    return emitOpError("leaves at most ") << kMostPending << " products in flight";
+  if (getPending() > kMostProductsLeft)
+    return emitOpError("leaves at most ") << kMostProductsLeft << " products in flight";
   if (getAccs().getTypes() != getResultTypes() ||
       llvm::any_of(getResultTypes(), [](Type type) { return bitsOf(type) != 32; }))
     return emitOpError("gives the words that it takes");

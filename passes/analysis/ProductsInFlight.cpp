@@ -28,7 +28,7 @@ struct Flight {
 };
 
 /// Ages and numbers of newer products above this count as this.
-constexpr unsigned kMostCounted = 7;
+constexpr unsigned kMostCounted = kMostProductsLeft;
 
 struct Flights {
   SmallVector<Flight> all;
@@ -85,6 +85,8 @@ struct LaterWrite {
 };
 } // namespace
 
+static Operation *loopAround(Operation *op) { return op->getParentOfType<LoopLikeOpInterface>(); }
+
 static Value writtenBuffer(Operation *op) {
   if (auto store = dyn_cast<StoreSharedOp>(op))
     return store.getBuffer();
@@ -121,9 +123,8 @@ static SmallVector<LaterWrite> writesBehind(Operation *barrier) {
                        iterations == 0 && isa<scf::ForOp>(op) ? 1 : kMostCounted, writes);
     iterations = kMostCounted;
   }
-  Operation *loop = barrier->getParentOfType<LoopLikeOpInterface>();
   for (LaterWrite &write : writes)
-    write.loop = loop;
+    write.loop = loopAround(barrier);
   return writes;
 }
 
@@ -134,11 +135,8 @@ static bool areOtherSlots(const Flight &flight, Value read, const LaterWrite &wr
   if (!first || !second || !first.getPhase() || !second.getPhase() || flight.age == kMostCounted ||
       write.iterations == kMostCounted)
     return false;
-  auto loopOf = [](Operation *op) {
-    return op->getParentOfType<LoopLikeOpInterface>().getOperation();
-  };
-  if (!write.loop || loopOf(first) != write.loop || loopOf(second) != write.loop ||
-      loopOf(flight.product) != write.loop)
+  if (!write.loop || loopAround(first) != write.loop || loopAround(second) != write.loop ||
+      loopAround(flight.product) != write.loop)
     return false;
   int64_t slots = allocOf(read).getSlots().value_or(1);
   int64_t apart = int64_t(*second.getPhase()) - int64_t(*first.getPhase());
@@ -172,7 +170,7 @@ private:
   Flights visitLoop(scf::ForOp loop, const Flights &entry);
   Flights visitRegions(Operation *op, const Flights &entry);
   void startProduct(MmaAsyncOp product, Flights &flights);
-  void passBarrier(Operation *barrier, Flights &flights);
+  void awaitOverwritten(Operation *op, ArrayRef<LaterWrite> writes, Flights &flights);
   void needAccumulators(Operation *op, Flights &flights,
                         llvm::function_ref<bool(OpOperand &)> passesOn);
   void awaitBefore(Operation *op, unsigned pending, Flights &flights);
@@ -228,16 +226,13 @@ void Waits::startProduct(MmaAsyncOp product, Flights &flights) {
   flights.start(product);
 }
 
-void Waits::passBarrier(Operation *barrier, Flights &flights) {
-  if (flights.all.empty())
-    return;
-  SmallVector<LaterWrite> writes = writesBehind(barrier);
+void Waits::awaitOverwritten(Operation *op, ArrayRef<LaterWrite> writes, Flights &flights) {
   std::optional<unsigned> pending;
   for (const Flight &flight : flights.all)
     if (llvm::any_of(writes, [&](const LaterWrite &write) { return overwrites(write, flight); }))
       pending = std::min(pending.value_or(flight.newer), flight.newer);
   if (pending)
-    awaitBefore(barrier, *pending, flights);
+    awaitBefore(op, *pending, flights);
 }
 
 /// Returns true if a left operand in registers may still be read when the next iteration begins: it
@@ -314,8 +309,10 @@ Flights Waits::visit(Operation *op, Flights flights) {
   needAccumulators(op, flights, [&](OpOperand &use) {
     return isCarrying && use.getOwner() == op && mayStayInFlight(use.get());
   });
-  if (isBarrierOfCta(op))
-    passBarrier(op, flights);
+  if (isBarrierOfCta(op) && !flights.all.empty())
+    awaitOverwritten(op, writesBehind(op), flights);
+  else if (Value buffer = writtenBuffer(op)) // behind no barrier
+    awaitOverwritten(op, LaterWrite{buffer, 0, loopAround(op)}, flights);
   else if (isa<func::ReturnOp>(op) && !flights.all.empty())
     awaitBefore(op, 0, flights);
   else if (auto loop = dyn_cast<scf::ForOp>(op))
@@ -334,42 +331,46 @@ Flights Waits::walk(Block &block, Flights flights) {
 //===-- Fences -------------------------------------------------------------------------------===//
 
 namespace {
-/// Walks a kernel with whether this thread has written operands that no fence has followed.
+/// Walks a kernel with the buffers that this thread writes and has not fenced.
 class Fences {
 public:
   explicit Fences(func::FuncOp kernel);
 
-  llvm::SetVector<Operation *> fenced; // barriers
+  llvm::SetVector<Operation *> fenced; // barriers, and products that no barrier goes before
 
 private:
+  using Buffers = llvm::DenseSet<Operation *>;
   struct State {
-    bool isCopying = false, isWritten = false;
-    void join(State other) {
-      isCopying |= other.isCopying;
-      isWritten |= other.isWritten;
+    Buffers copying, written;
+    void join(const State &other) {
+      copying.insert(other.copying.begin(), other.copying.end());
+      written.insert(other.written.begin(), other.written.end());
     }
     bool operator==(const State &) const = default;
   };
   State walk(Block &block, State state);
   State visit(Operation *op, State state);
 
-  llvm::DenseSet<Operation *> buffers; // that products read
+  Buffers read; // by products
 };
 } // namespace
 
+static SmallVector<Operation *> buffersOf(MmaAsyncOp product) {
+  SmallVector<Operation *> buffers = {allocOf(product.getB())};
+  if (isa<SharedType>(product.getA().getType()))
+    buffers.push_back(allocOf(product.getA()));
+  return buffers;
+}
+
 Fences::Fences(func::FuncOp kernel) {
-  kernel.walk([&](MmaAsyncOp mma) {
-    for (Value operand : {mma.getA(), Value(mma.getB())})
-      if (isa<SharedType>(operand.getType()))
-        buffers.insert(allocOf(operand));
-  });
-  if (!buffers.empty())
+  kernel.walk([&](MmaAsyncOp mma) { read.insert_range(buffersOf(mma)); });
+  if (!read.empty())
     walk(kernel.getBody().front(), {});
 }
 
 Fences::State Fences::walk(Block &block, State state) {
   for (Operation &op : block)
-    state = visit(&op, state);
+    state = visit(&op, std::move(state));
   return state;
 }
 
@@ -384,19 +385,21 @@ Fences::State Fences::visit(Operation *op, State state) {
     } while (!(before == state));
     return state;
   }
-  if (auto store = dyn_cast<StoreSharedOp>(op))
-    state.isWritten |= buffers.contains(allocOf(store.getBuffer()));
-  else if (auto copy = dyn_cast<AsyncCopyOp>(op))
-    state.isCopying |= buffers.contains(allocOf(copy.getBuffer()));
+  bool needsFence = isBarrierOfCta(op) && !state.written.empty();
+  if (Value buffer = writtenBuffer(op); buffer && read.contains(allocOf(buffer)))
+    (isa<AsyncCopyOp>(op) ? state.copying : state.written).insert(allocOf(buffer));
   else if (auto wait = dyn_cast<AsyncWaitOp>(op)) {
-    state.isWritten |= state.isCopying;
-    state.isCopying &= wait.getPending() != 0;
-  } else if (isa<FenceAsyncOp>(op)) {
-    state.isWritten = false;
-  } else if (isBarrierOfCta(op) && state.isWritten) {
-    fenced.insert(op);
-    state.isWritten = false;
+    state.written.insert(state.copying.begin(), state.copying.end());
+    if (wait.getPending() == 0)
+      state.copying.clear();
+  } else if (auto mma = dyn_cast<MmaAsyncOp>(op)) {
+    needsFence = llvm::any_of(buffersOf(mma),
+                              [&](Operation *buffer) { return state.written.contains(buffer); });
   }
+  if (needsFence)
+    fenced.insert(op);
+  if (needsFence || isa<FenceAsyncOp>(op))
+    state.written.clear();
   return state;
 }
 

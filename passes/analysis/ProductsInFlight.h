@@ -16,8 +16,8 @@ struct ProductWait {
   llvm::SmallVector<mlir::Value> accumulators;
 };
 
-/// A kernel lacks these: waits, by the operation that each is to stand before, and the barriers that
-/// a fence is to stand before.
+/// A kernel lacks these: waits, by the operation that each is to stand before, and the
+/// operations that a fence is to stand before.
 struct ProductNeeds {
   llvm::MapVector<mlir::Operation *, ProductWait> waits;
   llvm::SetVector<mlir::Operation *> fences;

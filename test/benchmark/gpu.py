@@ -29,7 +29,7 @@ sys.path.append(str(FOLDER.parents[1] / "python"))  # behind what the environmen
 import assemblers  # noqa: E402
 import gpu_profile  # noqa: E402
 import gpu_table  # noqa: E402
-from gpu_languages import RESTRICTED  # noqa: E402
+from gpu_languages import FREE  # noqa: E402
 
 MARK = "RESULT "
 WORKER = FOLDER / "gpu_worker.py"
@@ -178,7 +178,7 @@ def profile_all(settings: Settings, results: Results) -> None:
     end = time.monotonic() + settings.profile_seconds
     slow = [row for row in results.ordered() if gpu_table.unmet_goals(row) and not row["profile"]]
     for row in slow:
-        for who in (gpu_table.OURS, RESTRICTED):
+        for who in (gpu_table.OURS, FREE):
             setting = row["participants"].get(who, {}).get("setting")
             left = end - time.monotonic()
             if not setting or left < 5:

@@ -130,8 +130,8 @@ def choose(
     participant = Participant()
     best: tuple[float, Setting] | None = None
     failures: list[Exception] = []
-    # Triton as it is has no goal: it gets less of the time there is.
-    share = 0.4 if language.name == FREE and workload.has_products else 1.0
+    # What no goal compares with gets less of the time there is.
+    share = 0.4 if language.name == RESTRICTED else 1.0
     end = time.monotonic() + share * bench.tuning_seconds
     settings = settings_of(workload, bench)
     for setting in settings:

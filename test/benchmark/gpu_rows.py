@@ -50,7 +50,7 @@ class Workload:
     launch: Callable[[gpu_languages.Language, Setting], Any]
     peers: dict[str, Call]
     goals: list[Goal] = field(default_factory=list)
-    has_products: bool = False  # Triton has to be held to mma.sync for a comparison
+    has_products: bool = False  # Triton is held to mma.sync as well, beside what it chooses
     triton_arch: str = "sm80"  # the oldest with the instructions
     uninterpreted: str = ""  # why Triton's interpreter, which stands for it on a CPU, cannot
 
@@ -238,7 +238,7 @@ def matmul_row(kind: str, size: int) -> Row:
         def grid(s: Setting) -> tuple[int, ...]:
             return (math.ceil(size / s.constants["BM"]) * math.ceil(size / s.constants["BN"]),)
 
-        goals = [Goal(TORCH, 0.5), Goal(gpu_languages.RESTRICTED, 1.0)] if kind == "f16" else []
+        goals = [Goal(TORCH, 0.5), Goal(gpu_languages.FREE, 1.0)] if kind == "f16" else []
         return Workload(
             unit="TFLOP/s" if product.operand != torch.int8 else "TOP/s",
             work=2e-12 * size**3,
@@ -298,7 +298,7 @@ def attention_row(heads: int, length: int, size: int, is_causal: bool) -> Row:
             peers={
                 TORCH: lambda: functional.scaled_dot_product_attention(q, k, v, is_causal=is_causal)
             },
-            goals=[Goal(gpu_languages.RESTRICTED, 1.0)],
+            goals=[Goal(gpu_languages.FREE, 1.0)],
             has_products=True,
         )
 

@@ -142,21 +142,14 @@ static bool parseChoice(Parser &parser, int64_t first, int64_t second, Instructi
   return true;
 }
 
-static bool parseSourceAddress(Parser &parser, Instruction &instruction) {
-  Instruction source;
-  source.op = instruction.op;
-  source.space = Space::Global;
-  bool isParsed = parseAddress(parser, source);
-  instruction.sourceAddress = source.address;
-  return isParsed;
-}
-
-static bool parseBarrierAddress(Parser &parser, Instruction &instruction) {
-  Instruction barrier;
-  barrier.op = instruction.op;
-  barrier.space = Space::Shared;
-  bool isParsed = parseAddress(parser, barrier);
-  instruction.barrier = barrier.address;
+/// Parses an address beside the instruction's first one.
+static bool parseOtherAddress(Parser &parser, const Instruction &instruction, Space space,
+                              Address &address) {
+  Instruction other;
+  other.op = instruction.op;
+  other.space = space;
+  bool isParsed = parseAddress(parser, other);
+  address = other.address;
   return isParsed;
 }
 
@@ -276,9 +269,9 @@ static bool parseOperand(Parser &parser, const OperandRule &rule, Instruction &i
   case Role::MajorOfA:
     return parseChoice(parser, 0, 1, instruction);
   case Role::SourceAddress:
-    return parseSourceAddress(parser, instruction);
+    return parseOtherAddress(parser, instruction, Space::Global, instruction.sourceAddress);
   case Role::BarrierAddress:
-    return parseBarrierAddress(parser, instruction);
+    return parseOtherAddress(parser, instruction, Space::Shared, instruction.barrier);
   case Role::TensorPlace:
     return parseTensorPlace(parser, instruction);
   case Role::CopiedSize:

@@ -63,8 +63,8 @@ static FailureOr<GroupOperand> operandIn(SimtFunction &f, MmaAsyncOp op, MmaOper
     return int64_t(isAcross ? slabs.offsetOf(depth, outer) : slabs.offsetOf(outer, depth));
   };
   GroupOperand operand;
-  operand.slabs = SlabsAttr::get(op.getContext(), slabs.spanBytes, unsigned(slabs.groupBytes()),
-                                 unsigned(slabs.slabBytes), isAcross);
+  operand.slabs =
+      SlabsAttr::get(op.getContext(), slabs.spanBytes, unsigned(slabs.slabBytes), isAcross);
   int64_t count = isA ? blocks.numRowBlocks : blocks.numColumnBlocks;
   for (int64_t block = 0; block < count; ++block)
     for (int64_t step = 0; step < blocks.steps; ++step)

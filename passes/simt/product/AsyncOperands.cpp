@@ -1,5 +1,6 @@
 // Finds where operands of matrix instructions of several warps come from, and their buffers.
 #include "passes/simt/product/AsyncOperands.h"
+#include "ir/target/TargetDesc.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "passes/simt/layout/Coalescing.h"
 
@@ -33,11 +34,12 @@ bool tw::simt::takesRowsAlong(AsyncMmaAttr instruction, bool isA, unsigned dim) 
 
 std::optional<OperandSlabs> tw::simt::slabsFor(AsyncMmaAttr instruction, Type tile, unsigned dim) {
   return tw::slabsFor(tile::shapeOf(tile), dim, tile::elementBytes(tile::elementTypeOf(tile)),
-                  instruction.getSpanBytes());
+                      instruction.getSpanBytes());
 }
 
 std::optional<OperandSlabs> tw::simt::slabsOfOperand(const IndexFacts &facts, tile::LoadOp load) {
-  if (tile::shapeOf(load.getType()).size() != 2)
+  tile::TargetAttr target = targetOf(load);
+  if (!target || target.getAsyncMma().empty() || tile::shapeOf(load.getType()).size() != 2)
     return std::nullopt;
   std::optional<OperandSlabs> slabs;
   load->getParentOfType<FunctionOpInterface>()->walk([&](MmaOp mma) {

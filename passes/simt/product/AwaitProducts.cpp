@@ -31,9 +31,9 @@ struct AwaitProducts : tw::impl::AwaitProductsBase<AwaitProducts> {
       if (kernel.isExternal())
         continue;
       ProductNeeds missing = missingWaits(kernel);
-      for (Operation *barrier : missing.fences) {
-        OpBuilder builder(barrier);
-        FenceAsyncOp::create(builder, barrier->getLoc());
+      for (Operation *op : missing.fences) {
+        OpBuilder builder(op);
+        FenceAsyncOp::create(builder, op->getLoc());
       }
       for (auto &[place, wait] : missing.waits)
         insertWait(place, wait);

@@ -186,11 +186,8 @@ static void chooseWarpsForColumns(std::vector<SelectedProduct> &products, ArrayR
   }
 }
 
-void tw::simt::interleaveProducts(FunctionOpInterface function,
+void tw::simt::interleaveProducts(FunctionOpInterface function, const IndexFacts &facts,
                                   std::vector<SelectedProduct> &products) {
-  if (products.empty())
-    return;
-  IndexFacts facts(function);
   MatrixReads matrices = matrixReadsOf(targetOf(function));
   OperandReads reads{matrices == MatrixReads::Words, matrices != MatrixReads::None,
                      machineOf(function).banks.accessBytes};

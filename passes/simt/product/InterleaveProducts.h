@@ -3,6 +3,7 @@
 #define PASSES_SIMT_INTERLEAVEPRODUCTS_H
 #include "ir/simt/Simt.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
+#include "passes/analysis/IndexFacts.h"
 #include <vector>
 
 namespace tw::simt {
@@ -20,7 +21,8 @@ struct SelectedProduct {
 /// Chooses how many neighbouring rows, columns and steps of K lanes hold, such that they read them
 /// at once where they are consecutive in memory. Products that may share an accumulator get the
 /// same rows and columns.
-void interleaveProducts(mlir::FunctionOpInterface function, std::vector<SelectedProduct> &products);
+void interleaveProducts(mlir::FunctionOpInterface function, const IndexFacts &facts,
+                        std::vector<SelectedProduct> &products);
 
 } // namespace tw::simt
 #endif

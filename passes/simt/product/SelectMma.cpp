@@ -136,24 +136,25 @@ static StringRef obstacleToAsync(const IndexFacts &facts, tile::AsyncMmaAttr row
   return obstacleOfRight(facts, row, dot.getB());
 }
 
-/// Takes an instruction of several warps in place of the chosen one where there is one for the same
-/// types.
-static void preferAsync(const IndexFacts &facts, tile::TargetAttr target, DotOp dot,
-                        unsigned numWarps, Choice &choice) {
+/// Why a product stays with instructions of single warps where the target has others, or nothing,
+/// and the choice is changed.
+static StringRef preferAsync(const IndexFacts &facts, tile::TargetAttr target, DotOp dot,
+                             unsigned numWarps, Choice &choice) {
   for (tile::AsyncMmaAttr row : target.getAsyncMma()) {
     MmaAttr mma = row.getMma(), chosen = choice.instruction;
     if (choice.widened || mma.getA() != chosen.getA() || mma.getB() != chosen.getB() ||
-        mma.getAccumulator() != chosen.getAccumulator() || !fits(mma, dot))
+        mma.getAccumulator() != chosen.getAccumulator())
       continue;
+    if (!fits(mma, dot))
+      return "it is smaller than theirs";
     StringRef obstacle = obstacleToAsync(facts, row, dot, numWarps);
     if (obstacle.empty()) {
       choice.instruction = mma;
       choice.async = row;
-      return;
     }
-    emitCodedRemark(dot, Code::WarpProduct)
-        << "product by matrix instructions of single warps: " << obstacle;
+    return obstacle;
   }
+  return target.getAsyncMma().empty() ? "" : "those of several warps do not multiply its types";
 }
 
 static Value widen(OpBuilder &b, Location loc, Value tile, Type element) {
@@ -326,12 +327,21 @@ struct SelectMma : tw::impl::SelectMmaBase<SelectMma> {
     for (auto function : getOperation().getOps<FunctionOpInterface>()) {
       std::vector<SelectedProduct> products;
       SmallVector<Choice> choices;
+      SmallVector<DotOp> dots;
+      function.walk([&](DotOp dot) { dots.push_back(dot); });
+      if (dots.empty())
+        continue;
       IndexFacts facts(function);
-      function.walk([&](DotOp dot) {
+      for (DotOp dot : dots) {
         Choice choice = chooseInstruction(target, dot, numWarps);
-        if (!choice.instruction)
-          return explainFallback(target, dot);
-        preferAsync(facts, target, dot, numWarps, choice);
+        if (!choice.instruction) {
+          explainFallback(target, dot);
+          continue;
+        }
+        if (StringRef obstacle = preferAsync(facts, target, dot, numWarps, choice);
+            !obstacle.empty())
+          emitCodedRemark(dot, Code::WarpProduct)
+              << "product by matrix instructions of single warps: " << obstacle;
         products.push_back({dot,
                             choice.instruction,
                             choice.async ? SmallVector<int64_t>{numWarps, 1}
@@ -341,8 +351,8 @@ struct SelectMma : tw::impl::SelectMmaBase<SelectMma> {
                             {},
                             choice.async});
         choices.push_back(choice);
-      });
-      interleaveProducts(function, products);
+      }
+      interleaveProducts(function, facts, products);
       for (auto [product, choice] : llvm::zip(products, choices))
         replace(product, choice);
     }

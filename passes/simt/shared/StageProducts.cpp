@@ -2,6 +2,7 @@
 #include "ir/target/TargetDesc.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
+#include "passes/analysis/SharedLiveness.h"
 #include "passes/simt/LayoutRules.h"
 #include "passes/simt/layout/AsyncCopies.h"
 #include "passes/simt/product/AsyncOperands.h"
@@ -13,23 +14,19 @@ using namespace tw::simt;
 using tile::AsyncMmaAttr;
 
 namespace {
-/// A buffer with an operand in slabs, which may be transposed there.
-struct OperandBuffer {
-  Value buffer;
-  bool isTransposed = false;
-};
-
 /// Stages the products of one function.
 struct ProductStaging {
   ProductStaging(Staging &staging, FunctionOpInterface function)
-      : staging(staging), facts(function) {}
+      : staging(staging), function(function), facts(function) {}
 
   void run(MmaOp op);
-  std::optional<OperandBuffer> bufferOfLeft(MmaOp op);
-  OperandBuffer placeOperand(OperandSource source, MmaOp op, bool isA);
+  Value findBuffer(OperandSource source, AsyncMmaAttr instruction, bool isA);
+  Value allocate(OperandSource source, MmaOp op, bool isA);
+  void fill(OperandSource source, Operation *product, Value buffer);
   bool startCopy(tile::LoadOp load, Value buffer, Operation *use);
 
   Staging &staging;
+  FunctionOpInterface function;
   IndexFacts facts;                    // of the function before
   llvm::DenseMap<Value, Value> placed; // buffers by tile
 };
@@ -50,13 +47,12 @@ static bool isReadIn(Value buffer, OperandSource source, AsyncMmaAttr instructio
   return slabs && takesRowsAlong(instruction, isA, source.dimOf(slabs->dim));
 }
 
-/// The buffer that a copy or an earlier store has left the operand in, if it can be read there.
-static std::optional<OperandBuffer> bufferWith(OperandSource source, AsyncMmaAttr instruction,
-                                               bool isA) {
+/// Returns the buffer that a copy ahead, or another product, has the operand in, if it can be read
+/// there; null where there is none.
+Value ProductStaging::findBuffer(OperandSource source, AsyncMmaAttr instruction, bool isA) {
   auto load = source.tile.getDefiningOp<LoadSharedOp>();
-  if (!load || !isReadIn(load.getBuffer(), source, instruction, isA))
-    return std::nullopt;
-  return OperandBuffer{load.getBuffer(), source.isTransposed};
+  Value buffer = load ? load.getBuffer() : placed.lookup(source.tile);
+  return buffer && isReadIn(buffer, source, instruction, isA) ? buffer : Value();
 }
 
 /// Returns true if a tile is an operand of such products only.
@@ -101,69 +97,86 @@ bool ProductStaging::startCopy(tile::LoadOp load, Value buffer, Operation *use) 
   return true;
 }
 
-/// Places an operand in slabs: once for all products, before the loops that do not change it.
-OperandBuffer ProductStaging::placeOperand(OperandSource source, MmaOp op, bool isA) {
-  auto known = placed.find(source.tile);
-  if (known != placed.end() && isReadIn(known->second, source, *op.getAsync(), isA))
-    return {known->second, source.isTransposed};
-  Operation *place = op;
-  Region *made = source.tile.getParentRegion();
-  while (place->getParentRegion() != made)
-    place = place->getParentOp();
-  unsigned dim = dimOfRegisters(layoutOf(source.tile.getType()));
-  if (!takesRowsAlong(*op.getAsync(), isA, source.dimOf(dim)))
-    dim = 1 - dim;
-  std::optional<OperandSlabs> slabs = slabsFor(*op.getAsync(), source.tile.getType(), dim);
-  LinearLayout layout = bufferOf(*slabs, tile::shapeOf(source.tile.getType()));
-  auto load = source.tile.getDefiningOp<tile::LoadOp>();
-  OpBuilder::InsertionGuard guard(staging.builder);
-  staging.builder.setInsertionPoint(load ? load : place);
-  Value buffer =
-      staging.allocate(tile::elementTypeOf(source.tile.getType()), layout,
-                       bufferName(staging.loc, isA ? "operand A of dot" : "operand B of dot"));
-  if (!load || !startCopy(load, buffer, place)) {
-    staging.builder.setInsertionPoint(place);
-    StoreSharedOp::create(staging.builder, staging.loc, source.tile, buffer);
-  }
-  placed[source.tile] = buffer;
-  return {buffer, source.isTransposed};
+/// The operation in the region of a tile that is, or is around, its product.
+static Operation *placeOfUse(OperandSource source, Operation *product) {
+  while (product->getParentRegion() != source.tile.getParentRegion())
+    product = product->getParentOp();
+  return product;
 }
 
-/// The left operand in shared memory, where it is loaded or the loops around the product do not
-/// change it. Else it stays in registers.
-std::optional<OperandBuffer> ProductStaging::bufferOfLeft(MmaOp op) {
-  OperandSource source = sourceOf(op.getA());
-  if (std::optional<OperandBuffer> buffer = bufferWith(source, *op.getAsync(), /*isA=*/true))
-    return buffer;
-  bool isOutside = source.tile.getParentRegion() != op->getParentRegion();
-  if (!isOutside && !source.tile.getDefiningOp<tile::LoadOp>())
-    return std::nullopt;
-  return placeOperand(source, op, /*isA=*/true);
+/// A buffer of slabs for an operand, where the tile is loaded or before the loops that do not
+/// change it.
+Value ProductStaging::allocate(OperandSource source, MmaOp op, bool isA) {
+  Type type = source.tile.getType();
+  unsigned dim = dimOfRegisters(layoutOf(type));
+  if (!takesRowsAlong(*op.getAsync(), isA, source.dimOf(dim)))
+    dim = 1 - dim;
+  OpBuilder::InsertionGuard guard(staging.builder);
+  Operation *load = source.tile.getDefiningOp<tile::LoadOp>();
+  staging.builder.setInsertionPoint(load ? load : placeOfUse(source, op));
+  return staging.allocate(tile::elementTypeOf(type),
+                          bufferOf(*slabsFor(*op.getAsync(), type, dim), tile::shapeOf(type)),
+                          bufferName(staging.loc, isA ? "operand A of dot" : "operand B of dot"));
+}
+
+/// Writes an operand to its buffer, once for this product and all behind it.
+void ProductStaging::fill(OperandSource source, Operation *product, Value buffer) {
+  placed[source.tile] = buffer;
+  Operation *use = placeOfUse(source, product);
+  auto load = source.tile.getDefiningOp<tile::LoadOp>();
+  if (load && startCopy(load, buffer, use))
+    return;
+  OpBuilder builder(use);
+  StoreSharedOp::create(builder, staging.loc, source.tile, buffer);
+}
+
+/// Returns true if a left operand need not be in registers: it is loaded, or the loops around the
+/// product do not change it.
+static bool mayLieInMemory(OperandSource left, MmaOp op) {
+  return left.tile.getDefiningOp<tile::LoadOp>() ||
+         left.tile.getParentRegion() != op->getParentRegion();
+}
+
+/// Erases what made operands, where nothing else needs it.
+static void eraseUnused(SmallVector<Value> values) {
+  while (!values.empty()) {
+    Operation *unused = values.pop_back_val().getDefiningOp();
+    if (!unused || !unused->use_empty() ||
+        !isa<ConvertLayoutOp, tile::TransOp, LoadSharedOp, tile::LoadOp>(unused))
+      continue;
+    if (isa<ConvertLayoutOp, tile::TransOp>(unused))
+      values.push_back(unused->getOperand(0));
+    unused->erase();
+  }
 }
 
 void ProductStaging::run(MmaOp op) {
   staging.builder.setInsertionPoint(op);
   staging.loc = op.getLoc();
-  OperandSource right = sourceOf(op.getB());
-  std::optional<OperandBuffer> b = bufferWith(right, *op.getAsync(), /*isA=*/false);
-  if (!b)
-    b = placeOperand(right, op, /*isA=*/false);
-  std::optional<OperandBuffer> a = bufferOfLeft(op);
-  Value result = MmaAsyncOp::create(staging.builder, op.getLoc(), op.getType(),
-                                    a ? a->buffer : op.getA(), b->buffer, op.getAcc(),
-                                    *op.getAsync(), a && a->isTransposed, b->isTransposed);
-  op.replaceAllUsesWith(result);
+  OperandSource left = sourceOf(op.getA()), right = sourceOf(op.getB());
+  Value b = findBuffer(right, *op.getAsync(), /*isA=*/false);
+  if (!b) {
+    b = allocate(right, op, /*isA=*/false);
+    fill(right, op, b);
+  }
+  Value a = findBuffer(left, *op.getAsync(), /*isA=*/true), added;
+  if (!a && mayLieInMemory(left, op))
+    a = added = allocate(left, op, /*isA=*/true);
+  auto product =
+      MmaAsyncOp::create(staging.builder, op.getLoc(), op.getType(), a ? a : op.getA(), b,
+                         op.getAcc(), *op.getAsync(), a && left.isTransposed, right.isTransposed);
+  tile::TargetAttr target = targetOf(op);
+  if (added && target && packedBytes(findLiveBuffers(function)) > target.getSharedBytes()) {
+    product.getAMutable().assign(op.getA());
+    product.setTransposedA(false);
+    added.getDefiningOp()->erase();
+  } else if (added) {
+    fill(left, product, added);
+  }
+  op.replaceAllUsesWith(product.getResult());
   SmallVector<Value> operands = {op.getA(), op.getB()};
   op.erase();
-  while (!operands.empty()) {
-    Operation *unused = operands.pop_back_val().getDefiningOp();
-    if (!unused || !unused->use_empty() ||
-        !isa<ConvertLayoutOp, tile::TransOp, LoadSharedOp, tile::LoadOp>(unused))
-      continue;
-    if (!isa<LoadSharedOp, tile::LoadOp>(unused))
-      operands.push_back(unused->getOperand(0));
-    unused->erase();
-  }
+  eraseUnused(std::move(operands));
 }
 
 void tw::simt::stageAsyncProducts(Staging &staging, ModuleOp module) {

@@ -1,4 +1,4 @@
-// What an instruction wgmma.mma_async says.
+// Operands of wgmma.mma_async by their roles.
 #ifndef BACKEND_WARPSIM_CORE_WARPGROUPFORM_H
 #define BACKEND_WARPSIM_CORE_WARPGROUPFORM_H
 #include "backend/warpsim/core/matrix/MatrixDescriptor.h"

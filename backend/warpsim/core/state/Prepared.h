@@ -1,4 +1,4 @@
-// What a launch knows of each instruction before it runs.
+// Facts of a kernel's instructions that a launch looks up before it runs them.
 #ifndef BACKEND_WARPSIM_CORE_PREPARED_H
 #define BACKEND_WARPSIM_CORE_PREPARED_H
 #include "backend/warpsim/core/memory/Memory.h"

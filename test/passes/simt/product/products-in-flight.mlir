@@ -47,4 +47,29 @@ func.func @unfenced() {
   %done = simt.mma_wait 0(%sum) : (tensor<64x8xf32, #sums>) -> tensor<64x8xf32, #sums>
   return
 }
+
+// Nor without any barrier.
+// CHECK: error: stage scheduled: 'simt.store_shared' is reached while a product is in flight that it needs, or whose operands
+func.func @no_barrier() {
+  %zero = arith.constant dense<0.0> : tensor<64x8xf32, #sums>
+  %x = arith.constant dense<1.0> : tensor<64x16xf16, #left>
+  %a = simt.alloc_shared "a" at 0 : !a
+  %b = simt.alloc_shared "b" at 2048 : !b
+  %sum = simt.mma_async %a, %b, %zero by #group : !a, !b -> tensor<64x8xf32, #sums>
+  simt.store_shared %x, %a : tensor<64x16xf16, #left>, !a
+  %done = simt.mma_wait 0(%sum) : (tensor<64x8xf32, #sums>) -> tensor<64x8xf32, #sums>
+  return
+}
+
+// CHECK: error: stage scheduled: 'simt.mma_async' is reached without a fence behind the writing of a product's operands
+func.func @written_before() {
+  %zero = arith.constant dense<0.0> : tensor<64x8xf32, #sums>
+  %x = arith.constant dense<1.0> : tensor<64x16xf16, #left>
+  %a = simt.alloc_shared "a" at 0 : !a
+  %b = simt.alloc_shared "b" at 2048 : !b
+  simt.store_shared %x, %a : tensor<64x16xf16, #left>, !a
+  %sum = simt.mma_async %a, %b, %zero by #group : !a, !b -> tensor<64x8xf32, #sums>
+  %done = simt.mma_wait 0(%sum) : (tensor<64x8xf32, #sums>) -> tensor<64x8xf32, #sums>
+  return
+}
 }

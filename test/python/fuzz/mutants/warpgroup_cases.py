@@ -40,7 +40,7 @@ class Text(NamedTuple):
 
 
 class Run(NamedTuple):
-    """What a launch reports, and the numbers that it leaves in each array."""
+    """The findings of a launch, and the numbers that it leaves in each array."""
 
     kinds: frozenset[str]
     numbers: list[str]
@@ -127,7 +127,7 @@ CASES = {
 
 @cache
 def compiled(name: str) -> Text:
-    """What the compiler makes of a case's kernel for sm_90a, once in a process."""
+    """Compile a case's kernel for sm_90a, once in a process."""
     from tilewright.compile import compile_request
 
     program = compile_request(request(CASES[name].golden, "sim:sm_90a"))

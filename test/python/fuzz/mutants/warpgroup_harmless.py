@@ -6,13 +6,13 @@ from typing import NamedTuple
 
 
 class Harmless(NamedTuple):
-    rule: str
+    rules: list[str]
     reason: str
     numbers: dict[str, tuple[int, ...]]  # by case
 
 
 HARMLESS = [
-    Harmless("proxy fence behind the barrier", "A fence counts anywhere between the writes and the product, on either side of the barrier.", {
+    Harmless(["proxy fence behind the barrier"], "A fence counts anywhere between the writes and the product, on either side of the barrier.", {
         "rows, 1 stage": (0,),
         "rows, 2 stages": (0, 1),
         "rows, 3 stages": (0, 1),
@@ -28,7 +28,7 @@ HARMLESS = [
         "attention": (0, 1, 2, 3, 4),
         "attention, 2 stages": (0, 1, 2, 3, 4, 5),
     }),
-    Harmless("products awaited behind the barrier", "One warp's wait counts for its warpgroup (README of warpsim, limits).", {
+    Harmless(["products awaited behind the barrier"], "One warp's wait counts for its warpgroup (README of warpsim, limits).", {
         "rows, 1 stage": (0, 1),
         "rows, 2 stages": (0, 1),
         "rows, 3 stages": (0, 1),
@@ -39,18 +39,18 @@ HARMLESS = [
         "attention": (0, 1),
         "attention, 2 stages": (0, 2),
     }),
-    Harmless("copies not committed", "The copies join the next group, which the same wait covers.", {
+    Harmless(["copies not committed"], "The copies join the next group, which the same wait covers.", {
         "rows, 1 stage": (0,),
         "masked": (3,),
         "attention": (0, 1),
         "attention, 2 stages": (0, 1),
     }),
-    Harmless("copy in front of the barrier", "The products were awaited before the barrier that begins the iteration.", {
+    Harmless(["copy in front of the barrier"], "The products were awaited before the barrier that begins the iteration.", {
         "sums of halves": (0, 1, 2, 3),
         "A computed": (0, 1, 2, 3),
         "A computed, 8 warps": (0, 1, 2),
     }),
-    Harmless("copy in front of the barrier", "One warp's wait counts for its warpgroup (README of warpsim, limits).", {
+    Harmless(["copy in front of the barrier"], "One warp's wait counts for its warpgroup (README of warpsim, limits).", {
         "rows, 1 stage": (2, 3),
         "rows, 2 stages": (0, 1, 2, 3),
         "rows, 3 stages": (0, 1, 2, 3),
@@ -61,7 +61,7 @@ HARMLESS = [
         "attention": (0, 1, 2, 3, 4, 5, 6, 7),
         "attention, 2 stages": (0, 1, 2, 3, 4, 5, 6, 7),
     }),
-    Harmless("leading offset doubled", "Operands of one slab have no use for the offset from slab to slab.", {
+    Harmless(["leading offset doubled", "leading offset lost"], "Operands of one slab have no use for the offset from slab to slab.", {
         "rows, 1 stage": (0, 1),
         "rows, 3 stages": (0, 1),
         "columns of A, bf16": (0, 1),
@@ -73,19 +73,7 @@ HARMLESS = [
         "two slabs of B": (0,),
         "attention": (0, 1, 2, 3, 4),
     }),
-    Harmless("leading offset lost", "Operands of one slab have no use for the offset from slab to slab.", {
-        "rows, 1 stage": (0, 1),
-        "rows, 3 stages": (0, 1),
-        "columns of A, bf16": (0, 1),
-        "columns of A, rows of B": (0, 1),
-        "rows of B": (0, 1),
-        "bytes": (0, 1),
-        "A computed": (0,),
-        "masked": (0, 1, 2, 3),
-        "two slabs of B": (0,),
-        "attention": (0, 1, 2, 3, 4),
-    }),
-    Harmless("proxy fence dropped", "No product follows before another fence: the last one, and the first of a second loop.", {
+    Harmless(["proxy fence dropped"], "No product follows before another fence: the last one, and the first of a second loop.", {
         "rows, 2 stages": (1,),
         "rows, 3 stages": (1,),
         "rows, 4 stages, 8 warps": (1,),
@@ -100,7 +88,7 @@ HARMLESS = [
         "attention": (1, 4),
         "attention, 2 stages": (2, 5),
     }),
-    Harmless("proxy fence before the wait for copies", "No product follows the last fence.", {
+    Harmless(["proxy fence before the wait for copies"], "No product follows the last fence.", {
         "rows, 2 stages": (1,),
         "rows, 3 stages": (1,),
         "rows, 4 stages, 8 warps": (1,),
@@ -112,12 +100,12 @@ HARMLESS = [
         "A computed": (1,),
         "A computed, 8 warps": (1,),
     }),
-    Harmless("barrier dropped", "The products were awaited before the barrier that begins the iteration.", {
+    Harmless(["barrier dropped", "barrier behind the copies"], "The products were awaited before the barrier that begins the iteration.", {
         "sums of halves": (1,),
         "A computed": (1,),
         "A computed, 8 warps": (1,),
     }),
-    Harmless("barrier dropped", "One warp's wait counts for its warpgroup (README of warpsim, limits).", {
+    Harmless(["barrier dropped"], "One warp's wait counts for its warpgroup (README of warpsim, limits).", {
         "rows, 2 stages": (1,),
         "rows, 3 stages": (1,),
         "columns of A, bf16": (1,),
@@ -127,12 +115,7 @@ HARMLESS = [
         "attention": (1, 3, 5),
         "attention, 2 stages": (2, 4, 6),
     }),
-    Harmless("barrier behind the copies", "The products were awaited before the barrier that begins the iteration.", {
-        "sums of halves": (1,),
-        "A computed": (1,),
-        "A computed, 8 warps": (1,),
-    }),
-    Harmless("barrier behind the copies", "One warp's wait counts for its warpgroup (README of warpsim, limits).", {
+    Harmless(["barrier behind the copies"], "One warp's wait counts for its warpgroup (README of warpsim, limits).", {
         "rows, 2 stages": (1,),
         "rows, 3 stages": (1,),
         "columns of A, bf16": (1,),
@@ -142,67 +125,52 @@ HARMLESS = [
         "attention": (1, 3),
         "attention, 2 stages": (1, 3),
     }),
-    Harmless("slot of another step", "Of two slots, the next one is the last one.", {
+    Harmless(["slot of another step"], "Of two slots, the next one is the last one.", {
         "columns of A, rows of B": (1, 4),
         "two slabs of B": (7, 10),
     }),
-    Harmless("product fence dropped", "Nothing has touched the sums since the products before, or the product reads none.", {
+    Harmless(["product fence dropped"], "Nothing has touched the sums since the products before, or the product reads none.", {
         "masked": (1,),
         "attention": (2,),
         "attention, 2 stages": (2,),
     }),
-    Harmless("one group of copies fewer awaited", "A later wait covers the group, or its copies go to another slot.", {
+    Harmless(["one group of copies fewer awaited"], "A later wait covers the group, or its copies go to another slot.", {
         "masked": (1,),
         "attention": (0, 2),
         "attention, 2 stages": (0, 3),
     }),
-    Harmless("copy dropped", "The rows lie beyond the extents, and zeros of the other operand multiply what is there instead.", {
+    Harmless(["copy dropped"], "The rows lie beyond the extents, and zeros of the other operand multiply what is there instead.", {
         "masked": (15,),
         "attention": (17, 19),
         "attention, 2 stages": (13, 15),
     }),
-    Harmless("A in the other order", "The product is that of zeros beyond the extents.", {
+    Harmless(["A in the other order", "operands exchanged"], "The product is that of zeros beyond the extents.", {
         "masked": (3,),
     }),
-    Harmless("B in the other order", "The product is that of zeros beyond the extents.", {
+    Harmless(["B in the other order"], "The product is that of zeros beyond the extents.", {
         "masked": (3,),
         "attention": (11,),
     }),
-    Harmless("operands exchanged", "The product is that of zeros beyond the extents.", {
-        "masked": (3,),
-    }),
-    Harmless("step of k 16 bytes longer", "The product is that of zeros beyond the extents.", {
+    Harmless(["step of k 16 bytes longer"], "The product is that of zeros beyond the extents.", {
         "masked": (2, 3),
         "attention": (13,),
     }),
-    Harmless("step of k 512 bytes longer", "The product is that of zeros beyond the extents.", {
+    Harmless(["step of k 512 bytes longer"], "The product is that of zeros beyond the extents.", {
         "masked": (2,),
     }),
-    Harmless("products not awaited", "The copies after it write another buffer than the products read.", {
+    Harmless(["products not awaited", "one group of products fewer awaited", "two groups of products fewer awaited"], "The copies after it write another buffer than the products read.", {
         "attention": (2,),
         "attention, 2 stages": (2,),
     }),
-    Harmless("one group of products fewer awaited", "The copies after it write another buffer than the products read.", {
-        "attention": (2,),
-        "attention, 2 stages": (2,),
-    }),
-    Harmless("two groups of products fewer awaited", "The copies after it write another buffer than the products read.", {
-        "attention": (2,),
-        "attention, 2 stages": (2,),
-    }),
-    Harmless("products awaited behind the copies", "The copies write another buffer than the products read.", {
+    Harmless(["products awaited behind the copies"], "The copies write another buffer than the products read.", {
         "attention": (1,),
         "attention, 2 stages": (0, 1),
     }),
-    Harmless("copies not awaited", "A later wait covers the groups, or their copies go to another slot.", {
+    Harmless(["copies not awaited", "two groups of copies fewer awaited"], "A later wait covers the groups, or their copies go to another slot.", {
         "attention": (0, 2),
         "attention, 2 stages": (0, 3),
     }),
-    Harmless("two groups of copies fewer awaited", "A later wait covers the groups, or their copies go to another slot.", {
-        "attention": (0, 2),
-        "attention, 2 stages": (0, 3),
-    }),
-    Harmless("registers of A exchanged", "The product is that of zeros beyond the extents.", {
+    Harmless(["registers of A exchanged"], "The product is that of zeros beyond the extents.", {
         "attention": (3,),
     }),
 ]  # fmt: skip
@@ -210,5 +178,5 @@ HARMLESS = [
 
 def reason_of(case: str, rule: str, number: int) -> str:
     """Why a mutant is right; empty where it must be found."""
-    reasons = [entry.reason for entry in HARMLESS if entry.rule == rule and number in entry.numbers.get(case, ())]
+    reasons = [entry.reason for entry in HARMLESS if rule in entry.rules and number in entry.numbers.get(case, ())]
     return reasons[0] if reasons else ""

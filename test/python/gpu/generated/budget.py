@@ -10,7 +10,8 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
-from typing import NamedTuple
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
 
 ROOT = Path(__file__).resolve().parents[4]
 TABLE = Path(__file__).with_suffix(".tsv")
@@ -21,7 +22,7 @@ class Row(NamedTuple):
     """A kernel for a target, and what is counted of its code."""
 
     kernel: str
-    target: str  # an architecture of AMD
+    target: str  # an architecture
     settings: str  # what differs from the kernel's own constants and 4 warps; `-` for nothing
     counted: str  # `all`: the instructions; `loop`: those of the first loop with matrix instructions
     number: str
@@ -43,11 +44,24 @@ def count(row: Row) -> int:
 
     words = row.settings.split() if row.settings != "-" else []
     settings = {name: int(value) for name, value in (word.split("=") for word in words)}
+    if row.target.startswith("sm_"):
+        return count_sass(compile_for(row.target, row.kernel, device="nvidia", **settings), row)
     text = compile_for(row.target, row.kernel, **settings).asm["asm"]
     if row.counted == "loop":
         return product_loop(text).total()
     assert row.counted == "all", row
     return sum(not line.startswith(".LBB") for line in instructions_of(text))
+
+
+def count_sass(compiled: Any, row: Row) -> int:
+    """The machine instructions of a kernel for NVIDIA's GPUs, by the assembler that is best there."""
+    from machine_code import sass, write_cubin
+
+    assert row.counted == "loop", row
+    with TemporaryDirectory() as folder:
+        text = sass.run_nvdisasm("-c", str(write_cubin(compiled, Path(folder))))
+    _, loops = sass.parse(text)
+    return next(loop.opcodes.total() for loop in loops if loop.opcodes["HGMMA"])
 
 
 def main() -> int:

@@ -140,27 +140,25 @@ def test_two_stages_wait_twice(tmp_path: Path, compiler: None) -> None:
     assert waits == [1, 2]
 
 
-# Triton 3.9 with pointers has 93, 142 and 118 instructions a step, and 606 and 654 a block of keys.
 WARPGROUPS = [
-    ("matmul", {"BK": 32}, 4, 4, 85),
-    ("matmul", {"BK": 64}, 4, 8, 120),
-    ("matmul", {"BN": 256, "BK": 64}, 8, 4, 95),
-    ("attention", {"CAUSAL": False}, 4, 16, 520),
-    ("attention", {"CAUSAL": True}, 4, 16, 520),
-    ("attention", {"CAUSAL": False, "BN": 128, "D": 128}, 8, 16, 530),
+    ("matmul", {"BK": 32}, 4, 4),
+    ("matmul", {"BK": 64}, 4, 8),
+    ("matmul", {"BN": 256, "BK": 64}, 8, 4),
+    ("attention", {"CAUSAL": False}, 4, 16),
+    ("attention", {"CAUSAL": True}, 4, 16),
+    ("attention", {"CAUSAL": False, "BN": 128, "D": 128}, 8, 16),
 ]
 
 
-@pytest.mark.parametrize(("name", "changes", "warps", "products", "most"), WARPGROUPS)
+@pytest.mark.parametrize(("name", "changes", "warps", "products"), WARPGROUPS)
 def test_warpgroups(
-    name: str, changes: dict[str, Any], warps: int, products: int, most: int, tmp_path: Path,
-    compiler: None,
-) -> None:  # fmt: skip
-    """On sm_90a, instructions of 64 rows and all columns read both operands from shared memory."""
+    name: str, changes: dict[str, Any], warps: int, products: int, tmp_path: Path, compiler: None
+) -> None:
+    """On sm_90a, instructions of 64 rows and all columns read both operands from shared memory.
+    `budget.tsv` has the instructions in all."""
     _, code = loop_of(
         name, tmp_path, device="nvidia:sm_90a", product="HGMMA", num_warps=warps, **changes
     )
     loop = opcodes(code)
     assert loop["HGMMA"] == products and loop["HMMA"] == loop["LDSM"] == loop["LDG"] == 0
     assert loop["STS"] == loop["LDL"] == loop["STL"] == 0
-    assert loop.total() <= most, loop

@@ -163,6 +163,9 @@ def test_forms_of_products(form: str, setting: Setting, rng: np.random.Generator
         ("i8", (False, False), 4, (64, 64, 32), "are not neighbours along k in memory"),
         ("tf32", (False, False), 4, (64, 64, 32), "are not neighbours along k in memory"),
         ("tf32x3", (False, True), 4, (64, 64, 32), 'its precision is "tf32x3"'),
+        ("f64", (False, True), 4, (64, 64, 32), "do not multiply its types"),
+        ("e4m3", (False, True), 4, (64, 64, 32), "do not multiply its types"),
+        ("f16", (False, False), 4, (64, 64, 8), "it is smaller than theirs"),
     ],
 )
 def test_why_single_warps_multiply(
@@ -184,6 +187,28 @@ def test_why_computed_operands_go_to_single_warps(rng: np.random.Generator) -> N
         "product by matrix instructions of single warps: its right operand is computed, not loaded "
         "as it is"
     ]
+
+
+@tw.jit
+def times_wide(a, b, c, N, M: tw.constexpr, K: tw.constexpr, BN: tw.constexpr):
+    """The left operand is the same in all iterations."""
+    m, n, k = tw.arange(0, M), tw.arange(0, BN), tw.arange(0, K)
+    x = tw.load(a + m[:, None] * K + k[None, :])
+    for start in range(0, N, BN):
+        y = tw.load(b + k[:, None] * N + (start + n)[None, :])
+        tw.store(c + m[:, None] * N + (start + n)[None, :], tw.dot(x, y))
+
+
+@pytest.mark.parametrize(("K", "lies"), [(256, "in memory"), (512, "in registers")])
+def test_what_does_not_fit_beside_others_stays_in_registers(
+    K: int, lies: str, rng: np.random.Generator
+) -> None:
+    a, b, c = integers(rng, 128, K, size=2), integers(rng, K, 128, size=2), poisoned(128, 128)
+    compiled = launch(times_wide, (1,), a, b, c, 128, M=128, K=K, BN=64, setting=(8, 2, "late"))
+    assert_equal(c, a.double() @ b.double())
+    product = next(line for line in compiled.asm["scheduled"].splitlines() if "mma_async" in line)
+    left = product.rpartition(" : ")[2]
+    assert left.startswith("!simt.shared" if lies == "in memory" else "tensor")
 
 
 def test_fewer_registers_hold_fewer_columns(rng: np.random.Generator) -> None:

@@ -1,8 +1,9 @@
 // mma.sync: every shape and type against sums in higher precision, roundings, and misuse.
-#include "test/unit/warpsim/SimulationHarness.h"
 #include "backend/warpsim/exec/Float.h"
 #include "backend/warpsim/ptx/InstructionTable.h"
+#include "test/unit/warpsim/SimulationHarness.h"
 #include "test/unit/warpsim/matrix/MatrixLayouts.h"
+#include "test/unit/warpsim/matrix/WarpgroupHarness.h"
 #include <cstring>
 #include <gtest/gtest.h>
 #include <random>
@@ -76,23 +77,11 @@ static std::vector<MmaCase> allCases() {
 }
 
 static uint64_t encode(double value, Type type) {
-  switch (type) {
-  case Type::F16:
-    return roundToFormat(value, kHalf, Rounding::Rn);
-  case Type::BF16:
-    return roundToFormat(value, kBrain, Rounding::Rn);
-  case Type::E4M3:
-    return roundToFormat(value, kE4m3, Rounding::Rn);
-  case Type::E5M2:
-    return roundToFormat(value, kE5m2, Rounding::Rn);
-  case Type::TF32:
-  case Type::F32:
-    return std::bit_cast<uint32_t>(float(value));
-  case Type::F64:
+  if (type == Type::F64)
     return std::bit_cast<uint64_t>(value);
-  default:
-    return uint64_t(int64_t(value)) & ((uint64_t(1) << elementBitsOf(type)) - 1);
-  }
+  if (type == Type::S4 || type == Type::U4)
+    return uint64_t(int64_t(value)) & 0xf;
+  return codeOf(value, type);
 }
 
 static double decode(uint64_t code, Type type) {
