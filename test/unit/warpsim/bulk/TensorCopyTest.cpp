@@ -173,6 +173,25 @@ TEST(WarpsimTensorCopy, MapsAndDestinationsAreChecked) {
   EXPECT_NE(wrong.find("tensor-map-misuse"), std::string::npos) << wrong;
 }
 
+TEST(WarpsimTensorCopy, MapsMayLieInGlobalMemory) {
+  std::vector<uint32_t> tensor = iota(1024), result(128), memory(48);
+  BulkLaunch launch;
+  launch.maps = {matrixMap(tensor, 32, 32, 16, 8, TensorElement::U32, 0)};
+  launch.arrays = {&tensor, &result, &memory};
+  uint64_t before = -reinterpret_cast<uint64_t>(memory.data()) % 64;
+  std::array<uint8_t, 128> bytes = encode(launch.maps[0]);
+  memcpy(reinterpret_cast<char *>(memory.data()) + before, bytes.data(), bytes.size());
+  auto body = [&](uint64_t from) {
+    return "add.u64 %m0, %g2, " + std::to_string(from) + ";\n" + loadBox(launch.maps[0], {16, 8}) +
+           kWriteOut + "512;\n@%p2 bra out;\n";
+  };
+  EXPECT_EQ(kindsOf(launch, body(before)), "");
+  for (uint32_t i = 0; i < 128; ++i)
+    EXPECT_EQ(result[i], (8 + i / 16) * 32 + 16 + i % 16);
+  std::string wrong = kindsIn(launch.run(body(before + 16)));
+  EXPECT_NE(wrong.find("tensor-map-misuse"), std::string::npos) << wrong;
+}
+
 // Threads write 1, 2, ... to a box of 16 x 8 words in rows of 64 bytes, and one stores it.
 TEST(WarpsimTensorCopy, StoresDropWhatIsOutside) {
   std::vector<uint32_t> tensor(20 * 10, 9);
