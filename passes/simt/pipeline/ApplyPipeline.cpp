@@ -393,25 +393,44 @@ void Rewriter::moveBody(scf::ForOp next, const AheadState &state, Value slot) {
   yield->insertOperands(yield->getNumOperands(), yielded);
 }
 
-/// Moves what runs ahead, from `first` to before `end`, behind the first product that runs by
-/// itself: the machine multiplies while copies are started. Where that product adds to one of the
-/// iteration before, all wait there for the latter, which has read the slots: two are in flight.
-static void startBehindProduct(Operation *first, Operation *end) {
-  for (Operation *op = end; op; op = op->getNextNode()) {
+/// The products that run by themselves, from an operation on, behind which copies are started: the
+/// first, or, of those that add to sums of the iteration before, all that follow each other.
+static SmallVector<MmaOp> productsToStartBehind(Operation *from) {
+  SmallVector<MmaOp> products;
+  for (Operation *op = from; op; op = op->getNextNode()) {
+    bool isNeeding = llvm::any_of(op->getOperands(), [&](Value operand) {
+      return llvm::is_contained(products, operand.getDefiningOp());
+    });
     // Waits count the copies that were started before them.
-    if (isa<AsyncWaitOp>(op))
-      return;
+    if (isNeeding || isa<AsyncWaitOp>(op))
+      break;
     auto mma = dyn_cast<MmaOp>(op);
     if (!mma || !mma.getAsync())
       continue;
-    OpBuilder builder(first);
-    if (isa<BlockArgument>(mma.getAcc()))
-      first = simt::BarrierOp::create(builder, op->getLoc(), /*warp=*/false);
-    Block *block = op->getBlock();
-    block->getOperations().splice(std::next(op->getIterator()), block->getOperations(),
-                                  first->getIterator(), end->getIterator());
-    return;
+    bool isAdding = isa<BlockArgument>(mma.getAcc());
+    if (products.empty() || isAdding)
+      products.push_back(mma);
+    if (!isAdding)
+      break;
   }
+  return products;
+}
+
+/// Moves what runs ahead, from `first` to before `end`, behind products that run by themselves: the
+/// machine multiplies while copies are started. Where these add to sums of the iteration before,
+/// all wait there for the latter, which has read the slots: those of two iterations are in flight.
+static void startBehindProducts(Operation *first, Operation *end) {
+  SmallVector<MmaOp> products = productsToStartBehind(end);
+  if (products.empty())
+    return;
+  MmaOp last = products.back();
+  if (isa<BlockArgument>(last.getAcc())) {
+    OpBuilder builder(first);
+    first = simt::BarrierOp::create(builder, last.getLoc(), /*warp=*/false);
+  }
+  Block *block = last->getBlock();
+  block->getOperations().splice(std::next(last->getIterator()), block->getOperations(),
+                                first->getIterator(), end->getIterator());
 }
 
 void Rewriter::run() {
@@ -439,7 +458,7 @@ void Rewriter::run() {
   Operation *last = &next.getBody()->back();
   moveBody(next, state, slot);
   if (barrier)
-    startBehindProduct(barrier->getNextNode(), last->getNextNode());
+    startBehindProducts(barrier->getNextNode(), last->getNextNode());
   for (unsigned i = 0; i < numOwn; ++i)
     loop.getResult(i).replaceAllUsesWith(next.getResult(i));
   builder.setInsertionPointAfter(next);

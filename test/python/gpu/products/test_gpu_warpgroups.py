@@ -98,7 +98,7 @@ def test_sums_of_halves(rng: np.random.Generator) -> None:
 def formed(a, b, c, K, FORM: tw.constexpr, M: tw.constexpr, N: tw.constexpr, BK: tw.constexpr):
     """Products whose operands are computed, shared or transposed, by FORM."""
     m, n, k = tw.arange(0, M), tw.arange(0, N), tw.arange(0, BK)
-    acc = tw.zeros((M, N), tw.float32)
+    acc, other = tw.zeros((M, N), tw.float32), tw.zeros((M, N), tw.float32)
     for start in range(0, K, BK):
         x = tw.load(a + m[:, None] * K + (start + k)[None, :])
         if FORM == "itself":
@@ -117,13 +117,19 @@ def formed(a, b, c, K, FORM: tw.constexpr, M: tw.constexpr, N: tw.constexpr, BK:
             acc += tw.dot(tw.dot(x, y).to(tw.float16), tw.load(b + n[:, None] * N + n[None, :]))
         elif FORM == "two sums":
             acc = tw.dot(x, y, acc) * 2
+        elif FORM == "side by side":
+            acc = tw.dot(x, y, acc)
+            other = tw.dot(tw.load(a + (M - 1 - m)[:, None] * K + (start + k)[None, :]), y, other)
+        elif FORM == "one from the other":
+            acc = tw.dot(x, y, acc)
+            other = tw.dot(acc.to(tw.float16), tw.load(b + n[:, None] * N + n[None, :]), other)
         else:
             acc = tw.dot(x, y, acc)
-    tw.store(c + m[:, None] * N + n[None, :], acc)
+    tw.store(c + m[:, None] * N + n[None, :], acc + 2 * other)
 
 
 def expected(form: str, a: Any, b: Any, BK: int) -> Any:
-    total = torch.zeros(a.shape[0], b.shape[1]).double()
+    total, other = (torch.zeros(a.shape[0], b.shape[1]).double() for _ in range(2))
     for start in range(0, a.shape[1], BK):
         x, y = a[:, start : start + BK].double(), b[start : start + BK].double()
         if form == "itself":
@@ -136,10 +142,17 @@ def expected(form: str, a: Any, b: Any, BK: int) -> Any:
             total = (total + x @ y) * 2
         else:
             total += (2 * x if form == "left computed" else x) @ y
-    return total
+        if form == "side by side":
+            other += x.flip(0) @ y
+        elif form == "one from the other":
+            other += total @ b[: b.shape[1]].double()
+    return total + 2 * other
 
 
-FORMS = ["itself", "left computed", "left widened", "twice", "chained", "two sums"]
+FORMS = [
+    "itself", "left computed", "left widened", "twice", "chained", "two sums", "side by side",
+    "one from the other",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -263,6 +276,19 @@ def test_two_products_are_in_flight(rng: np.random.Generator) -> None:
     assert main_loop(compiled) == [
         "async_wait", "fence_async", "barrier", "mma_async", "mma_wait 1", "barrier", "async_copy",
         "async_copy",
+    ]  # fmt: skip
+
+
+def test_products_side_by_side_are_in_flight(rng: np.random.Generator) -> None:
+    """Two sums of one loop, as those of a gate: each has a product of two iterations in flight."""
+    a, b, c = integers(rng, 64, 256), integers(rng, 256, 64), poisoned(64, 64)
+    compiled = launch(
+        formed, (1,), a, b, c, 256, FORM="side by side", M=64, N=64, BK=64, setting=(4, 3, "late")
+    )
+    assert_equal(c, expected("side by side", a, b, 64))
+    assert main_loop(compiled) == [
+        "async_wait", "fence_async", "barrier", "mma_async", "mma_async", "mma_wait 2", "barrier",
+        "async_copy", "async_copy", "async_copy",
     ]  # fmt: skip
 
 
