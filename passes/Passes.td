@@ -61,8 +61,7 @@ def MergeProducts : Pass<"merge-products", "::mlir::ModuleOp">, Takes<"tile"> {
     ```mlir
     %c = scf.for %k = %c0 to %c72 step %c8 iter_args(%sum = %zero) {
       // a [64, 8] and b [8, 64], loaded at the columns and rows k + [0, 8)
-      %ab = tile.dot %a, %b, %zero
-      %next = arith.addf %sum, %ab
+      %next = tile.dot %a, %b, %sum
       scf.yield %next
     }
     // becomes
@@ -92,6 +91,10 @@ def SplitLoopsByMask : Pass<"split-loops-by-mask", "::mlir::ModuleOp">, Takes<"t
     Masks that are true from some iteration on (the start of a window) get a loop before. The bounds are exact: they hold only where no
     sum of the kernel wraps around, else the loop without masks runs no iteration. Innermost loops only:
     those with products for SIMT machines, the others for SIMD machines.
+
+    In the same loop, the maximum of a softmax is taken of the scores before they are multiplied by a scale:
+    max(s * scale) = max(s) * scale, to the bit, for scales that are positive normal numbers. For others, the loop
+    runs no iteration.
   }];
   let options = [Option<"products", "products", "bool", "false",
                         "splits the loops with products, else those without">];
@@ -238,7 +241,7 @@ def CombineOps : Pass<"combine-ops", "::mlir::ModuleOp">, Takes<"tile"> {
     %mask = tile.expand_dims %c axis 1 : tensor<64xi1> -> tensor<64x1xi1>
     ```
     Also: uniform parts of pointer sums become scalar, division by a power of two becomes multiplication,
-    choices between masks become and/or, hints of one value are merged.
+    choices between masks become and/or, hints of one value are merged, a product begins with the sum that it is added to.
   }];
   let dependentDialects = ["::tw::tile::TileDialect", "::mlir::arith::ArithDialect"];
 }

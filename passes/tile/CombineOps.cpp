@@ -2,6 +2,7 @@
 // tiles to the smaller tiles and scalars that they are made of, and pointers gather their uniform
 // part in a scalar.
 #include "ir/tile/Tile.h"
+#include "ir/tile/Uniform.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
@@ -26,21 +27,13 @@ static SplatElementsAttr splatConstant(Value tile) {
 
 static bool isUniform(Value tile) { return tile.getDefiningOp<SplatOp>() || splatConstant(tile); }
 
-/// The element of a uniform tile as a scalar.
-static Value scalarOf(OpBuilder &builder, Value uniform) {
-  if (auto splat = uniform.getDefiningOp<SplatOp>())
-    return splat.getSource();
-  auto element = cast<TypedAttr>(splatConstant(uniform).getSplatValue<Attribute>());
-  return arith::ConstantOp::create(builder, uniform.getLoc(), element);
-}
-
 /// A uniform tile with another shape.
 static Value reshapeUniform(OpBuilder &builder, Value uniform, ArrayRef<int64_t> shape) {
   Type type = RankedTensorType::get(shape, elementTypeOf(uniform.getType()));
   if (SplatElementsAttr constant = splatConstant(uniform))
     return arith::ConstantOp::create(builder, uniform.getLoc(),
                                      constant.resizeSplat(cast<ShapedType>(type)));
-  return SplatOp::create(builder, uniform.getLoc(), type, scalarOf(builder, uniform));
+  return SplatOp::create(builder, uniform.getLoc(), type, uniformScalar(builder, uniform));
 }
 
 //===-- Elementwise operations of tiles that were made larger ---------------------------------===//
@@ -90,7 +83,7 @@ struct ComputeOnScalars : RewritePattern {
         return rewriter.notifyMatchFailure(op, "an operand is not uniform");
     SmallVector<Value> scalars;
     for (Value operand : op->getOperands())
-      scalars.push_back(isTile(operand) ? scalarOf(rewriter, operand) : operand);
+      scalars.push_back(isTile(operand) ? uniformScalar(rewriter, operand) : operand);
     Value scalar = cloneWith(rewriter, op, scalars, std::nullopt);
     rewriter.replaceOpWithNewOp<SplatOp>(op, op->getResult(0).getType(), scalar);
     return success();
@@ -146,7 +139,7 @@ struct AdvanceScalarPointer : OpRewritePattern<AddPtrOp> {
     if (!pointer || !isUniform(op.getOffset()))
       return rewriter.notifyMatchFailure(op, "pointer or offset is not uniform");
     Value scalar = AddPtrOp::create(rewriter, op.getLoc(), pointer.getSource().getType(),
-                                    pointer.getSource(), scalarOf(rewriter, op.getOffset()));
+                                    pointer.getSource(), uniformScalar(rewriter, op.getOffset()));
     rewriter.replaceOpWithNewOp<SplatOp>(op, op.getType(), scalar);
     return success();
   }
@@ -206,6 +199,35 @@ struct CombineMasks : OpRewritePattern<arith::SelectOp> {
   }
 };
 
+//===-- Sums of products ----------------------------------------------------------------------===//
+
+static bool isZeroTile(Value tile) {
+  SplatElementsAttr splat = splatConstant(tile);
+  auto number = splat ? dyn_cast<FloatAttr>(splat.getSplatValue<Attribute>()) : nullptr;
+  return number && number.getValue().isZero();
+}
+
+namespace {
+/// sum + dot(a, b, 0) becomes dot(a, b, sum): the product begins with the sum in place of 0. Sums
+/// of 16 bits stay apart: they are rounded more often inside of a product.
+struct AddIntoProduct : OpRewritePattern<arith::AddFOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(arith::AddFOp add, PatternRewriter &rewriter) const override {
+    Type element = elementTypeOf(add.getType());
+    for (unsigned position : {0u, 1u}) {
+      auto dot = add->getOperand(position).getDefiningOp<DotOp>();
+      if (!dot || !dot->hasOneUse() || dot->getBlock() != add->getBlock() ||
+          !isZeroTile(dot.getAcc()) || element.getIntOrFloatBitWidth() < 32)
+        continue;
+      rewriter.replaceOp(add, DotOp::create(rewriter, dot.getLoc(), dot.getA(), dot.getB(),
+                                            add->getOperand(1 - position), dot.getPrecision()));
+      return success();
+    }
+    return rewriter.notifyMatchFailure(add, "adds no product of its own");
+  }
+};
+} // namespace
+
 //===-- Hints ---------------------------------------------------------------------------------===//
 
 template <typename Merge>
@@ -258,9 +280,9 @@ struct CombineHints : OpRewritePattern<HintOp> {
 struct CombineOps : tw::impl::CombineOpsBase<CombineOps> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    patterns.add<ComputeOnScalars, ComputeBeforeEnlarging, AdvanceScalarPointer,
-                 AdvanceUniformlyFirst, MultiplyByExactInverse, CombineMasks, CombineHints>(
-        &getContext());
+    patterns
+        .add<ComputeOnScalars, ComputeBeforeEnlarging, AdvanceScalarPointer, AdvanceUniformlyFirst,
+             MultiplyByExactInverse, AddIntoProduct, CombineMasks, CombineHints>(&getContext());
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       signalPassFailure();
   }

@@ -20,34 +20,9 @@ static constexpr int64_t kEnoughColumns = 32;
 /// Operands of one product, packed, stay in a first-level cache with the sums.
 static constexpr int64_t kMostColumns = 96, kMostOperandBytes = 64 * 1024;
 
-static bool isZeroTile(Value tile) {
-  SplatElementsAttr splat;
-  if (!matchPattern(tile, m_Constant(&splat)))
-    return false;
-  auto number = dyn_cast<FloatAttr>(splat.getSplatValue<Attribute>());
-  return number && number.getValue().isZero();
-}
-
 static bool isWideFloat(Value tile) {
   Type element = elementTypeOf(tile.getType());
   return element.isF32() || element.isF64();
-}
-
-/// sum + a * b in one: the product begins with the sum in place of 0.
-static void addIntoProduct(arith::AddFOp add) {
-  for (unsigned position : {0u, 1u}) {
-    auto dot = add.getOperand(position).getDefiningOp<DotOp>();
-    if (!dot || !dot->hasOneUse() || dot->getBlock() != add->getBlock() ||
-        !isZeroTile(dot.getAcc()) || !isWideFloat(dot.getAcc()))
-      continue;
-    OpBuilder builder(add);
-    auto merged = DotOp::create(builder, dot.getLoc(), dot.getA(), dot.getB(),
-                                add.getOperand(1 - position), dot.getPrecision());
-    add.replaceAllUsesWith(merged.getResult());
-    add.erase();
-    dot.erase();
-    return;
-  }
 }
 
 static std::optional<int64_t> constantOf(Value value) {
@@ -310,7 +285,6 @@ static void widenLoop(const ProductLoop &old) {
 namespace {
 struct MergeProducts : tw::impl::MergeProductsBase<MergeProducts> {
   void runOnOperation() override {
-    getOperation().walk([](arith::AddFOp add) { addIntoProduct(add); });
     SmallVector<ProductLoop> loops;
     getOperation().walk([&](scf::ForOp loop) {
       if (std::optional<ProductLoop> found = matchLoop(loop))

@@ -1,6 +1,7 @@
 // The pass `raise-pointers`: loop-carried pointer and index tiles that advance by the same amount
 // everywhere are rewritten as an invariant base plus one carried scalar.
 #include "ir/tile/Tile.h"
+#include "ir/tile/Uniform.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "passes/Passes.h"
@@ -12,22 +13,6 @@ namespace tw {
 
 using namespace mlir;
 using namespace tw::tile;
-
-/// The scalar behind a tile whose elements are all equal: a splat's source or a splat constant.
-static Value uniformScalar(OpBuilder &builder, Value tile) {
-  if (auto splat = tile.getDefiningOp<SplatOp>())
-    return splat.getSource();
-  if (auto broadcast = tile.getDefiningOp<BroadcastOp>())
-    return uniformScalar(builder, broadcast.getSource());
-  if (auto expand = tile.getDefiningOp<ExpandDimsOp>())
-    return uniformScalar(builder, expand.getSource());
-  auto constant = tile.getDefiningOp<arith::ConstantOp>();
-  auto splat = constant ? dyn_cast<SplatElementsAttr>(constant.getValue()) : nullptr;
-  if (!splat || !elementTypeOf(tile.getType()).isInteger())
-    return {};
-  return arith::ConstantOp::create(builder, tile.getLoc(),
-                                   cast<TypedAttr>(splat.getSplatValue<Attribute>()));
-}
 
 static Value widened(OpBuilder &builder, Location loc, Value scalar, Type type) {
   if (scalar.getType() == type)

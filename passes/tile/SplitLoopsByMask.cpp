@@ -1,5 +1,6 @@
 // The pass `split-loops-by-mask`: iterations in which a mask is all true run in a loop of their
-// own, without it. Halide and TVM partition loops in this way.
+// own, without it. Halide and TVM partition loops in this way. Where the launch's factor allows it,
+// that loop takes maxima of scores before it multiplies them.
 #include "ir/Diagnostic.h"
 #include "ir/tile/Tile.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -7,6 +8,7 @@
 #include "mlir/IR/IRMapping.h"
 #include "passes/Passes.h"
 #include "passes/analysis/LoopForms.h"
+#include "passes/tile/ScaledMaxima.h"
 #include "runtime/codes/Codes.h"
 #include "llvm/ADT/SetVector.h"
 #include <limits>
@@ -46,6 +48,7 @@ struct SplitMask {
 struct LoopSplit {
   SmallVector<SplitMask> masks;
   SmallVector<FormGuard> guards;
+  llvm::SetVector<Value> factors; // of maxima, to be positive normal numbers
 
   void require(const LoopForms &forms) {
     for (const FormGuard &guard : forms.getGuards())
@@ -125,6 +128,13 @@ static LoopSplit planSplit(scf::ForOp loop, const IndexFacts &facts) {
     split.masks.push_back(std::move(mask));
     split.require(forms);
   });
+  for (const ScaledMaximum &scaled : findScaledMaxima(loop))
+    if (!isPositiveNormal(scaled.factor)) {
+      emitCodedRemark(scaled.maximum, Code::SplitLoop)
+          << "this maximum is taken of numbers that are not yet scaled, where the scale is a "
+             "positive normal number";
+      split.factors.insert(scaled.factor);
+    }
   return split;
 }
 
@@ -177,6 +187,20 @@ public:
     require(CmpIPredicate::sge, sumOf(start, start.low), slope < 0 ? growth : Value(), guard.min);
   }
 
+  void requirePositiveNormal(Value factor) {
+    const llvm::fltSemantics &format = cast<FloatType>(factor.getType()).getFloatSemantics();
+    auto compare = [&](arith::CmpFPredicate predicate, const APFloat &limit) {
+      Value bound =
+          arith::ConstantOp::create(builder, loc, builder.getFloatAttr(factor.getType(), limit));
+      require(arith::CmpFOp::create(builder, loc, predicate, factor, bound));
+    };
+    compare(arith::CmpFPredicate::OGE, APFloat::getSmallestNormalized(format));
+    compare(arith::CmpFPredicate::OLE, APFloat::getLargest(format));
+  }
+
+  /// Returns the number of the loop's iterations.
+  Value numIterations() const { return count; }
+
   /// Computes the induction variable's value at an iteration, or at the loop's end; `otherwise` if
   /// a guard fails.
   Value boundAt(Value iteration, Value otherwise) {
@@ -225,9 +249,9 @@ private:
   void require(CmpIPredicate predicate, Value value, Value growth, int64_t limit) {
     if (growth)
       value = arith::AddIOp::create(builder, loc, value, growth);
-    Value inside = arith::CmpIOp::create(builder, loc, predicate, value, constant(limit));
-    holds = choose<arith::AndIOp>(holds, inside);
+    require(arith::CmpIOp::create(builder, loc, predicate, value, constant(limit)));
   }
+  void require(Value condition) { holds = choose<arith::AndIOp>(holds, condition); }
 
   scf::ForOp loop;
   int64_t step;
@@ -262,6 +286,8 @@ static void apply(scf::ForOp loop, const LoopSplit &split, int64_t step) {
   bounds.requireEnd();
   for (const FormGuard &guard : split.guards)
     bounds.require(guard);
+  for (Value factor : split.factors)
+    bounds.requirePositiveNormal(factor);
   Value first, end; // iterations of the loop without masks
   int64_t mixedBefore = 0, mixedAfter = 0;
   for (const SplitMask &mask : split.masks) {
@@ -273,6 +299,8 @@ static void apply(scf::ForOp loop, const LoopSplit &split, int64_t step) {
     else
       first = bounds.choose<arith::MaxSIOp>(first, iteration);
   }
+  if (!split.factors.empty() && !end)
+    end = bounds.numIterations();
   if (first && end)
     end = bounds.choose<arith::MaxSIOp>(end, first);
   Value lower = loop.getLowerBound(), upper = loop.getUpperBound();
@@ -298,6 +326,9 @@ static void apply(scf::ForOp loop, const LoopSplit &split, int64_t step) {
   scf::ForOp main = cloneFor(mainLower, mainUpper, carried, mapping);
   for (SplitMask mask : split.masks)
     replaceByTrue(mapping.lookup(mask.comparison.getResult()).getDefiningOp<arith::CmpIOp>());
+  for (const ScaledMaximum &scaled : findScaledMaxima(main))
+    if (split.factors.contains(scaled.factor))
+      takeOfScores(scaled);
   if (!end) {
     loop.replaceAllUsesWith(main.getResults());
     loop.erase();
@@ -336,10 +367,13 @@ static bool splitLoop(scf::ForOp loop, const IndexFacts &facts) {
   std::optional<int64_t> size = sizeOf(loop);
   if (!size)
     return false;
+  for (const ScaledMaximum &scaled : findScaledMaxima(loop))
+    if (isPositiveNormal(scaled.factor).value_or(false))
+      takeOfScores(scaled);
   LoopSplit split = planSplit(loop, facts);
   // Bounds of 64 bits are guarded as the masks' scalars are.
   LoopForms bounds(loop, facts);
-  if (split.masks.empty() || !bounds.ofInvariant(loop.getLowerBound()) ||
+  if ((split.masks.empty() && split.factors.empty()) || !bounds.ofInvariant(loop.getLowerBound()) ||
       !bounds.ofInvariant(loop.getUpperBound()))
     return false;
   if (*size > kLargestBody) {
@@ -349,8 +383,9 @@ static bool splitLoop(scf::ForOp loop, const IndexFacts &facts) {
     return false;
   }
   split.require(bounds);
-  emitCodedRemark(loop, Code::SplitLoop)
-      << "masks that this loop computes only where they are not all true: " << split.masks.size();
+  if (!split.masks.empty())
+    emitCodedRemark(loop, Code::SplitLoop)
+        << "masks that this loop computes only where they are not all true: " << split.masks.size();
   apply(loop, split, step.getSExtValue());
   return true;
 }

@@ -170,6 +170,33 @@ def natural_attention(
 
 
 @tw.jit
+def plain_attention(
+    q, k, v, out, sm_scale, head_stride, length,
+    BM: tw.constexpr, BN: tw.constexpr, D: tw.constexpr,
+):  # fmt: skip
+    """Rows are whole tiles and adjacent, and the products of a block are added to the output."""
+    base = tw.program_id(1) * head_stride
+    m = tw.program_id(0) * BM + tw.arange(0, BM)
+    d = tw.arange(0, D)
+    query = tw.load(q + base + m[:, None] * D + d[None, :])
+    peak = tw.full([BM], -float("inf"), tw.float32)
+    norm = tw.zeros([BM], tw.float32)
+    total = tw.zeros([BM, D], tw.float32)
+    for start in range(0, length, BN):
+        n = start + tw.arange(0, BN)
+        key = tw.load(k + base + n[None, :] * D + d[:, None])
+        score = tw.dot(query, key) * sm_scale
+        new_peak = tw.maximum(peak, tw.max(score, 1))
+        p = tw.exp(score - new_peak[:, None])
+        shrink = tw.exp(peak - new_peak)
+        norm = norm * shrink + tw.sum(p, 1)
+        value = tw.load(v + base + n[:, None] * D + d[None, :])
+        total = total * shrink[:, None] + tw.dot(p.to(tw.float16), value)
+        peak = new_peak
+    tw.store(out + base + m[:, None] * D + d[None, :], (total / norm[:, None]).to(tw.float16))
+
+
+@tw.jit
 def quantized_matmul(
     a, b, scales, c, N, K, BM: tw.constexpr, BN: tw.constexpr, BK: tw.constexpr
 ):

@@ -112,3 +112,27 @@ func.func @far_hints(%x: tensor<64xi32>) -> tensor<64xi32> {
   %b = tile.hint %a {divisibility = array<i64: 9223372036854775807>} : tensor<64xi32>
   return %b : tensor<64xi32>
 }
+
+// -----
+
+// A product begins with the sum that it would be added to; in sums of 16 bits, and where others use
+// the product, it stays as it is.
+// CHECK-LABEL: @sums_of_products
+// CHECK-SAME: %[[A:.*]]: tensor<16x16xf16>, %[[SUM:.*]]: tensor<16x16xf32>, %[[HALF:.*]]: tensor
+func.func @sums_of_products(%a: tensor<16x16xf16>, %sum: tensor<16x16xf32>, %half: tensor<16x16xf16>)
+    -> (tensor<16x16xf32>, tensor<16x16xf16>, tensor<16x16xf32>, tensor<16x16xf32>) {
+  // CHECK: %[[FIRST:.*]] = tile.dot %[[A]], %[[A]], %[[SUM]]
+  %zero = arith.constant dense<0.0> : tensor<16x16xf32>
+  %p = tile.dot %a, %a, %zero : tensor<16x16xf16>, tensor<16x16xf16> -> tensor<16x16xf32>
+  %first = arith.addf %p, %sum : tensor<16x16xf32>
+  // CHECK: %[[SECOND:.*]] = tile.dot
+  // CHECK: arith.addf %[[SECOND]], %[[HALF]]
+  %zero16 = arith.constant dense<0.0> : tensor<16x16xf16>
+  %q = tile.dot %a, %a, %zero16 : tensor<16x16xf16>, tensor<16x16xf16> -> tensor<16x16xf16>
+  %second = arith.addf %q, %half : tensor<16x16xf16>
+  // CHECK: %[[THIRD:.*]] = tile.dot
+  // CHECK: arith.addf %[[SUM]], %[[THIRD]]
+  %t = tile.dot %a, %a, %zero : tensor<16x16xf16>, tensor<16x16xf16> -> tensor<16x16xf32>
+  %third = arith.addf %sum, %t : tensor<16x16xf32>
+  return %first, %second, %third, %t : tensor<16x16xf32>, tensor<16x16xf16>, tensor<16x16xf32>, tensor<16x16xf32>
+}

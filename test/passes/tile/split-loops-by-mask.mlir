@@ -1,4 +1,5 @@
 // RUN: tile-opt %s -split-input-file -split-loops-by-mask -canonicalize -cse 2>/dev/null | FileCheck %s
+// RUN: tile-opt %s -split-input-file -split-loops-by-mask=products -canonicalize 2>/dev/null | FileCheck %s --check-prefix=PRODUCTS
 
 // The end of a row: whole tiles are loaded without a mask, and the last one with it.
 // CHECK-LABEL: func.func @tail
@@ -74,6 +75,7 @@ func.func @window(%n: index, %low: i32, %high: i32, %zero: tensor<16xi32>) -> te
 // CHECK: scf.for
 // CHECK: arith.cmpi
 // CHECK-NOT: scf.for
+// CHECK: return
 func.func @loaded(%x: !tile.ptr<i32>, %n: i32) {
   %c0 = arith.constant 0 : i32
   %c16 = arith.constant 16 : i32
@@ -87,4 +89,89 @@ func.func @loaded(%x: !tile.ptr<i32>, %n: i32) {
     tile.store %p, %is mask %mask : tensor<16xi1> : tensor<16x!tile.ptr<i32>>, tensor<16xi32>
   }
   return
+}
+
+// -----
+
+// PRODUCTS-LABEL: func.func @scores
+// PRODUCTS-SAME: %[[SCALE:[a-z0-9]+]]: f32
+// PRODUCTS-DAG: %[[ABOVE:.*]] = arith.cmpf oge, %[[SCALE]], %{{.*}} : f32
+// PRODUCTS-DAG: %[[BELOW:.*]] = arith.cmpf ole, %[[SCALE]], %{{.*}} : f32
+// PRODUCTS: %[[HOLDS:.*]] = arith.andi %{{.*}}, %[[BELOW]] : i1
+// PRODUCTS: %[[END:.*]] = arith.select %[[HOLDS]], %{{.*}}, %c0_i32 : i32
+// PRODUCTS: scf.for %{{.*}} = %c0_i32 to %[[END]]
+// PRODUCTS:   %[[S:.*]] = tile.dot
+// PRODUCTS:   tile.reduce(%[[S]]) axis 1
+// PRODUCTS:   arith.mulf {{.*}} : tensor<16xf32>
+// PRODUCTS: scf.for %{{.*}} = %[[END]] to
+// PRODUCTS:   %[[S:.*]] = tile.dot
+// PRODUCTS:   %[[PRODUCT:.*]] = arith.mulf %[[S]]
+// PRODUCTS:   tile.reduce(%[[PRODUCT]]) axis 1
+// PRODUCTS: } {tile.num_stages = 1 : i64}
+func.func @scores(%a: tensor<16x16xf32>, %zero: tensor<16x16xf32>, %scale: f32, %n: i32, %rows: tensor<16xf32>)
+    -> (tensor<16xf32>, tensor<16x16xf32>) {
+  %c0 = arith.constant 0 : i32
+  %c16 = arith.constant 16 : i32
+  %scales = tile.splat %scale : f32 -> tensor<16x16xf32>
+  %result:2 = scf.for %i = %c0 to %n step %c16 iter_args(%peak = %rows, %sum = %zero)
+      -> (tensor<16xf32>, tensor<16x16xf32>) : i32 {
+    %s = tile.dot %a, %a, %zero : tensor<16x16xf32>, tensor<16x16xf32> -> tensor<16x16xf32>
+    %scaled = arith.mulf %s, %scales : tensor<16x16xf32>
+    %most = tile.reduce(%scaled) axis 1 {
+    ^bb0(%x: f32, %y: f32):
+      %m = arith.maxnumf %x, %y : f32
+      tile.yield %m : f32
+    } : (tensor<16x16xf32>) -> tensor<16xf32>
+    %next = arith.maxnumf %peak, %most : tensor<16xf32>
+    %column = tile.expand_dims %next axis 1 : tensor<16xf32> -> tensor<16x1xf32>
+    %peaks = tile.broadcast %column : tensor<16x1xf32> -> tensor<16x16xf32>
+    %difference = arith.subf %scaled, %peaks : tensor<16x16xf32>
+    %p = math.exp %difference : tensor<16x16xf32>
+    %total = arith.addf %sum, %p : tensor<16x16xf32>
+    scf.yield %next, %total : tensor<16xf32>, tensor<16x16xf32>
+  }
+  return %result#0, %result#1 : tensor<16xf32>, tensor<16x16xf32>
+}
+
+// -----
+
+// A scale that is known to be positive needs no other loop, also below a mask. The products of the
+// second maximum are stored, so that nothing is gained.
+// PRODUCTS-LABEL: func.func @known_scale
+// PRODUCTS: scf.for
+// PRODUCTS:   %[[S:.*]] = tile.dot
+// PRODUCTS:   %[[MASKED:.*]] = arith.select %{{.*}}, %[[S]], %{{.*}}
+// PRODUCTS:   tile.reduce(%[[MASKED]]) axis 1
+// PRODUCTS:   arith.mulf {{.*}} : tensor<16xf32>
+// PRODUCTS:   %[[PRODUCT:.*]] = arith.mulf
+// PRODUCTS:   tile.reduce(%[[PRODUCT]]) axis 1
+// PRODUCTS-NOT: scf.for
+func.func @known_scale(%a: tensor<16x16xf32>, %mask: tensor<16x16xi1>, %to: tensor<16x16x!tile.ptr<f32>>, %n: i32,
+                       %rows: tensor<16xf32>) -> tensor<16xf32> {
+  %c0 = arith.constant 0 : i32
+  %c16 = arith.constant 16 : i32
+  %zero = arith.constant dense<0.0> : tensor<16x16xf32>
+  %scales = arith.constant dense<0.125> : tensor<16x16xf32>
+  %outside = arith.constant dense<0xFF800000> : tensor<16x16xf32>
+  %result = scf.for %i = %c0 to %n step %c16 iter_args(%peak = %rows) -> (tensor<16xf32>) : i32 {
+    %s = tile.dot %a, %a, %zero : tensor<16x16xf32>, tensor<16x16xf32> -> tensor<16x16xf32>
+    %scaled = arith.mulf %s, %scales : tensor<16x16xf32>
+    %masked = arith.select %mask, %scaled, %outside : tensor<16x16xi1>, tensor<16x16xf32>
+    %most = tile.reduce(%masked) axis 1 {
+    ^bb0(%x: f32, %y: f32):
+      %m = arith.maximumf %x, %y : f32
+      tile.yield %m : f32
+    } : (tensor<16x16xf32>) -> tensor<16xf32>
+    %again = arith.mulf %s, %scales : tensor<16x16xf32>
+    tile.store %to, %again : tensor<16x16x!tile.ptr<f32>>, tensor<16x16xf32>
+    %stored = tile.reduce(%again) axis 1 {
+    ^bb0(%x: f32, %y: f32):
+      %m = arith.maximumf %x, %y : f32
+      tile.yield %m : f32
+    } : (tensor<16x16xf32>) -> tensor<16xf32>
+    %both = arith.addf %most, %stored : tensor<16xf32>
+    %next = arith.maxnumf %peak, %both : tensor<16xf32>
+    scf.yield %next : tensor<16xf32>
+  }
+  return %result : tensor<16xf32>
 }
