@@ -7,7 +7,7 @@ using namespace tw;
 
 namespace {
 constexpr std::string_view kMagic = "TWARTIFACT";
-constexpr uint32_t kVersion = 4;
+constexpr uint32_t kVersion = 5;
 
 /// Appends values in the machine's byte order: artifacts do not travel between kinds of machine.
 class Encoder {
@@ -68,6 +68,53 @@ private:
 };
 } // namespace
 
+static void addProducts(Encoder &encoder, const std::vector<LaunchProduct> &products) {
+  encoder.addNumber<uint64_t>(products.size());
+  for (const LaunchProduct &product : products) {
+    encoder.addNumber(product.factor);
+    encoder.addNumber<uint64_t>(product.parameters.size());
+    for (uint32_t parameter : product.parameters)
+      encoder.addNumber(parameter);
+  }
+}
+
+static void addTensorMap(Encoder &encoder, const TensorMapRecipe &recipe) {
+  encoder.addNumber(recipe.parameter);
+  encoder.addText(recipe.elementType);
+  encoder.addNumber(recipe.elementBytes);
+  addProducts(encoder, recipe.extents);
+  addProducts(encoder, recipe.strides);
+  encoder.addNumber<uint64_t>(recipe.box.size());
+  for (uint32_t extent : recipe.box)
+    encoder.addNumber(extent);
+  encoder.addNumber(recipe.spanBytes);
+}
+
+static std::vector<LaunchProduct> takeProducts(Decoder &decoder) {
+  std::vector<LaunchProduct> products(decoder.takeCount(2 * sizeof(uint64_t)));
+  for (LaunchProduct &product : products) {
+    product.factor = decoder.takeNumber<int64_t>();
+    product.parameters.resize(decoder.takeCount(sizeof(uint32_t)));
+    for (uint32_t &parameter : product.parameters)
+      parameter = decoder.takeNumber<uint32_t>();
+  }
+  return products;
+}
+
+static TensorMapRecipe takeTensorMap(Decoder &decoder) {
+  TensorMapRecipe recipe;
+  recipe.parameter = decoder.takeNumber<uint32_t>();
+  recipe.elementType = decoder.takeText();
+  recipe.elementBytes = decoder.takeNumber<uint32_t>();
+  recipe.extents = takeProducts(decoder);
+  recipe.strides = takeProducts(decoder);
+  recipe.box.resize(decoder.takeCount(sizeof(uint32_t)));
+  for (uint32_t &extent : recipe.box)
+    extent = decoder.takeNumber<uint32_t>();
+  recipe.spanBytes = decoder.takeNumber<uint32_t>();
+  return recipe;
+}
+
 std::string tw::encodeArtifact(const Artifact &artifact) {
   Encoder encoder;
   encoder.addText(kMagic);
@@ -97,6 +144,9 @@ std::string tw::encodeArtifact(const Artifact &artifact) {
     encoder.addNumber(buffer.offset);
     encoder.addNumber(buffer.bytes);
   }
+  encoder.addNumber<uint64_t>(artifact.tensorMaps.size());
+  for (const TensorMapRecipe &recipe : artifact.tensorMaps)
+    addTensorMap(encoder, recipe);
   encoder.addNumber<uint64_t>(artifact.promises.size());
   for (const std::string &form : artifact.promises)
     encoder.addText(form);
@@ -144,6 +194,12 @@ bool tw::decodeArtifact(const std::string &bytes, Artifact &artifact) {
     buffer.bytes = decoder.takeNumber<uint64_t>();
     result.sharedBuffers.push_back(std::move(buffer));
   }
+  uint64_t numMaps = decoder.takeCount(6 * sizeof(uint64_t));
+  bool areMapsWellFormed = true;
+  for (uint64_t i = 0; i < numMaps; ++i) {
+    result.tensorMaps.push_back(takeTensorMap(decoder));
+    areMapsWellFormed &= isWellFormed(result.tensorMaps.back(), result.parameters);
+  }
   uint64_t numForms = decoder.takeCount(sizeof(uint64_t));
   for (uint64_t i = 0; i < numForms; ++i)
     result.promises.push_back(decoder.takeText());
@@ -152,7 +208,7 @@ bool tw::decodeArtifact(const std::string &bytes, Artifact &artifact) {
     std::string piece = decoder.takeText();
     result.milliseconds[piece] = decoder.takeNumber<double>();
   }
-  if (!decoder.isComplete())
+  if (!decoder.isComplete() || !areMapsWellFormed)
     return false;
   artifact = std::move(result);
   return true;

@@ -1,6 +1,7 @@
 // What a target makes of a kernel: the binary and every fact needed to load and launch it.
 #ifndef RUNTIME_ARTIFACT_H
 #define RUNTIME_ARTIFACT_H
+#include "runtime/TensorMaps.h"
 #include <cstdint>
 #include <map>
 #include <string>
@@ -35,6 +36,7 @@ struct Artifact {
   std::string assembler;     // what made `assembled`: "ptxas 13.0.88"
   std::map<std::string, int64_t> resources; // GPUs: num_warps, shared_bytes, registers, ...
   std::vector<ArtifactBuffer> sharedBuffers;
+  std::vector<TensorMapRecipe> tensorMaps; // what the kernel gets behind its parameters
   /// Simulators, and debug builds for the CPU: Tile IR that checks the kernel's promises. The first
   /// that can decide them does; empty: there are none to check.
   std::vector<std::string> promises;

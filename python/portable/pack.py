@@ -34,10 +34,10 @@ TREES = ("python/bindings", "python/tilewright", "runtime/aot", "test", "tutoria
 FILES = (
     *("LICENSE", "README.md", "pyproject.toml", "runtime/README.md", "backend/compile/DebugSettings.h"),
     *("runtime/arguments/ArgumentFacts.def", "runtime/arguments/ArgumentSpec.h"),
-    *("runtime/codes/Code.h", "runtime/codes/Codes.def", "backend/api/Pages.h"),
+    *("runtime/codes/Code.h", "runtime/codes/Codes.def", "runtime/codes/Codes.h", "backend/api/Pages.h"),
     *("backend/api/Compile.h", "runtime/Artifact.h", "runtime/Device.h", "runtime/DeviceMemory.h"),
     *("runtime/Interrupts.h", "runtime/Simulation.h", "runtime/Specialization.h"),
-    *("runtime/TargetFacts.h", "backend/api/Devices.h", "backend/api/Language.h"),
+    *("runtime/TargetFacts.h", "runtime/TensorMaps.h", "backend/api/Devices.h", "backend/api/Language.h"),
 )
 TABLES = ("Elementwise.td", "ElementTypes.td")
 # Records of the library would be of one Python and a two hundredth of the archive.

@@ -74,6 +74,10 @@ struct DriverKind {
   /// Loads the code of an artifact.
   std::optional<RuntimeError> (*loadModule)(GpuContext &context, const Artifact &artifact,
                                             DriverHandle &module);
+  /// Writes a tensor map of a launch; null: the platform has none.
+  std::optional<RuntimeError> (*encodeTensorMap)(GpuContext &context, const TensorMapRecipe &recipe,
+                                                 const TensorMapNumbers &numbers,
+                                                 void *bytes) = nullptr;
   /// The file by which processes reach the GPUs; null: none that is known.
   const char *deviceFile = nullptr;
   /// The reports for a driver that shows no GPU while that file is missing or may not be opened.

@@ -69,6 +69,11 @@ struct DriverFunctions {
              DriverHandle, void **>
       launchCooperative;
   DriverCall<int *, DriverHandle, int, size_t> programsPerProcessor;
+  /// Null where there are no tensor maps: the map, the elements' type, the rank, the base, extents,
+  /// strides, box and element strides, and how to interleave, swizzle, fetch and fill.
+  DriverCall<void *, int, unsigned, void *, const uint64_t *, const uint64_t *, const uint32_t *,
+             const uint32_t *, int, int, int, int>
+      encodeTensorMap;
   DriverCall<DeviceAddress *, size_t> allocate;
   DriverCall<DeviceAddress> release;
   DriverCall<DeviceAddress, const void *, size_t> copyToDevice;

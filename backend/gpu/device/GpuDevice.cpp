@@ -7,12 +7,37 @@
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <atomic>
+#include <mutex>
 
 using namespace tw;
 using namespace tw::gpu;
 using Kind = RuntimeError::Kind;
 
 namespace {
+struct alignas(kTensorMapAlignment) MapBytes {
+  std::array<uint8_t, kTensorMapBytes> bytes;
+};
+
+/// A kernel's tensor maps: those of its last launch serve the next one, where that has the same
+/// arrays.
+class KernelMaps {
+public:
+  explicit KernelMaps(const Artifact &artifact)
+      : maker(artifact.tensorMaps, artifact.parameters), encoded(size()) {}
+  size_t size() const { return maker.recipes().size(); }
+  std::optional<RuntimeError> fillIn(GpuContext &context, std::span<const LaunchArgument> arguments,
+                                     llvm::MutableArrayRef<MapBytes> maps);
+
+private:
+  struct Encoded {
+    TensorMapNumbers numbers = {}; // of base 0 before the first launch
+    MapBytes map = {};
+  };
+  const TensorMapMaker maker;
+  std::mutex mutex; // guards those below
+  std::vector<Encoded> encoded;
+};
+
 class LoadedGpuKernel final : public LoadedKernel {
 public:
   explicit LoadedGpuKernel(std::shared_ptr<GpuContext> context) : context(std::move(context)) {}
@@ -25,6 +50,7 @@ public:
   DriverHandle module = nullptr, function = nullptr;
   std::string name;
   std::vector<ArtifactParameter> parameters;
+  std::unique_ptr<KernelMaps> maps; // null: the kernel has none
   unsigned numThreads = 0, dynamicSharedBytes = 0;
   std::atomic<bool> wasLaunched = false;
 };
@@ -45,6 +71,28 @@ private:
   const std::shared_ptr<GpuContext> context;
 };
 } // namespace
+
+/// Fills in `maps`, one for each recipe.
+std::optional<RuntimeError> KernelMaps::fillIn(GpuContext &context,
+                                               std::span<const LaunchArgument> arguments,
+                                               llvm::MutableArrayRef<MapBytes> maps) {
+  std::lock_guard lock(mutex);
+  for (size_t i = 0; i < size(); ++i) {
+    TensorMapNumbers numbers;
+    if (std::optional<RuntimeError> error = maker.compute(i, arguments, numbers))
+      return error;
+    Encoded &last = encoded[i];
+    if (!(numbers == last.numbers)) {
+      last.numbers = {};
+      if (std::optional<RuntimeError> error = context.kind().encodeTensorMap(
+              context, maker.recipes()[i], numbers, last.map.bytes.data()))
+        return error;
+      last.numbers = numbers;
+    }
+    maps[i] = last.map;
+  }
+  return std::nullopt;
+}
 
 /// "shared memory of 200000 bytes (a 120000, b 80000)".
 static std::string listBuffers(const Artifact &artifact, int64_t bytes) {
@@ -121,6 +169,21 @@ static std::optional<RuntimeError> prepare(LoadedGpuKernel &kernel, const Artifa
   return reserveShared(kernel, artifact);
 }
 
+/// Gives a kernel its tensor maps; an error where the driver makes none.
+static std::optional<RuntimeError> prepareMaps(LoadedGpuKernel &kernel, const Artifact &artifact) {
+  GpuContext &context = *kernel.context;
+  if (artifact.tensorMaps.empty())
+    return std::nullopt;
+  if (!context.kind().encodeTensorMap || !context.call().encodeTensorMap.function)
+    return RuntimeError{Kind::Launch, Code::TensorMapRefused,
+                        "kernel " + kernel.name +
+                            " copies boxes by tensor maps, and the driver of " + context.name() +
+                            " makes none",
+                        "install a newer driver, or launch with tensor_maps=False"};
+  kernel.maps = std::make_unique<KernelMaps>(artifact);
+  return std::nullopt;
+}
+
 std::shared_ptr<LoadedKernel> GpuDevice::load(const Artifact &artifact, RuntimeError &error) {
   context->collectRetired();
   auto kernel = std::make_shared<LoadedGpuKernel>(context);
@@ -131,7 +194,8 @@ std::shared_ptr<LoadedKernel> GpuDevice::load(const Artifact &artifact, RuntimeE
   std::optional<RuntimeError> failure;
   if (!scope.isEntered())
     failure = scope.failure("loading kernel " + kernel->name);
-  else if (!(failure = context->kind().loadModule(*context, artifact, kernel->module)))
+  else if (!(failure = prepareMaps(*kernel, artifact)) &&
+           !(failure = context->kind().loadModule(*context, artifact, kernel->module)))
     failure = prepare(*kernel, artifact);
   if (!failure)
     return kernel;
@@ -257,6 +321,12 @@ std::optional<RuntimeError> GpuDevice::launch(LoadedKernel &loaded, const Launch
   llvm::SmallVector<void *, 32> parameters;
   for (const LaunchArgument &argument : arguments)
     parameters.push_back(const_cast<uint64_t *>(&argument.bits));
+  llvm::SmallVector<MapBytes, 3> maps(kernel.maps ? kernel.maps->size() : 0);
+  if (kernel.maps)
+    if (std::optional<RuntimeError> error = kernel.maps->fillIn(*context, arguments, maps))
+      return error;
+  for (MapBytes &map : maps)
+    parameters.push_back(&map);
   GpuScope scope(*context);
   auto action = [&] { return "launching kernel " + kernel.name; };
   if (!scope.isEntered())

@@ -3,6 +3,7 @@
 #include "backend/nvidia/device/CudaDriver.h"
 #include "backend/gpu/device/GpuContext.h"
 #include "backend/nvidia/device/CudaErrors.h"
+#include "backend/nvidia/device/TensorMaps.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace tw;
@@ -46,6 +47,7 @@ static void bindKernels(SymbolLookup &lookup, DriverFunctions &call) {
   lookup.bind("cuLaunchKernel", call.launch);
   lookup.bindIfAny("cuLaunchCooperativeKernel", call.launchCooperative);
   lookup.bindIfAny("cuOccupancyMaxActiveBlocksPerMultiprocessor", call.programsPerProcessor);
+  lookup.bindIfAny("cuTensorMapEncodeTiled", call.encodeTensorMap);
 }
 
 static void bindMemory(SymbolLookup &lookup, DriverFunctions &call) {
@@ -143,6 +145,7 @@ const DriverKind &nvidia::cudaDriver() {
       // CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
       .sharedBytesWithoutRequest = 48 * 1024,
       .maxLaterPrograms = 65535,
-      .loadModule = loadModule};
+      .loadModule = loadModule,
+      .encodeTensorMap = encodeTensorMap};
   return kind;
 }

@@ -1,6 +1,7 @@
 // The device "sim:<arch>": artifacts to programs, launches to simulations, findings to errors.
 #include "backend/warpsim/device/WarpsimDevice.h"
 #include "backend/warpsim/ImplicitParameters.h"
+#include "backend/warpsim/TensorMap.h"
 #include "backend/warpsim/core/memory/Provenance.h"
 #include "backend/warpsim/device/Simulate.h"
 #include "backend/warpsim/ptx/Parse.h"
@@ -20,6 +21,7 @@ public:
   std::string symbol;
   std::vector<ArtifactParameter> parameters;
   std::vector<SharedBuffer> sharedBuffers;
+  std::vector<TensorMapRecipe> tensorMaps;
   std::shared_ptr<LoadedKernel> promises; // null: there are none to check
   int64_t numWarps = 0, sharedBytes = 0;
   const Function &entry() const { return *program.findKernel(symbol); }
@@ -117,8 +119,13 @@ static std::string misfitOf(const SimulatedKernel &kernel) {
     return "a CTA of " + std::to_string(kernel.numWarps) + " warps cannot be launched";
   if (kernel.sharedBytes < 0 || kernel.sharedBytes > (int64_t(1) << 20))
     return std::to_string(kernel.sharedBytes) + " bytes of shared memory";
-  if (kernel.entry().parameters.size() < kernel.parameters.size())
+  const std::vector<Parameter> &declared = kernel.entry().parameters;
+  size_t numPlain = kernel.parameters.size(), numMaps = kernel.tensorMaps.size();
+  if (declared.size() < numPlain + numMaps)
     return "its code declares fewer parameters than the kernel has";
+  for (size_t map = 0; map < numMaps; ++map)
+    if (declared[numPlain + map].bytes != kTensorMapBytes)
+      return "its code declares no tensor map behind the parameters";
   return "";
 }
 
@@ -132,6 +139,7 @@ std::shared_ptr<LoadedKernel> WarpsimDevice::load(const Artifact &artifact, Runt
   kernel->parameters = artifact.parameters;
   kernel->numWarps = resourceOf(artifact, "num_warps", 4);
   kernel->sharedBytes = resourceOf(artifact, "shared_bytes", 0);
+  kernel->tensorMaps = artifact.tensorMaps;
   for (const ArtifactBuffer &buffer : artifact.sharedBuffers)
     kernel->sharedBuffers.push_back({buffer.name, uint32_t(buffer.offset), uint32_t(buffer.bytes)});
   if (std::string misfit = misfitOf(*kernel); !misfit.empty()) {
@@ -256,6 +264,40 @@ static void addArguments(Launch &launch, const SimulatedKernel &kernel,
       launch.allocations[launch.allocationOfParameter[i]].isReadOnly = true;
 }
 
+static TensorElement elementOf(unsigned bytes) {
+  return bytes == 1   ? TensorElement::U8
+         : bytes == 2 ? TensorElement::U16
+         : bytes == 4 ? TensorElement::U32
+                      : TensorElement::U64;
+}
+
+/// Fills in the tensor maps behind the parameters, in the simulator's own encoding.
+static std::optional<RuntimeError> addTensorMaps(Launch &launch, const SimulatedKernel &kernel,
+                                                 std::span<const LaunchArgument> arguments) {
+  TensorMapMaker maker(kernel.tensorMaps, kernel.parameters);
+  for (size_t i = 0; i < kernel.tensorMaps.size(); ++i) {
+    const TensorMapRecipe &recipe = kernel.tensorMaps[i];
+    TensorMapNumbers numbers;
+    if (std::optional<RuntimeError> error = maker.compute(i, arguments, numbers))
+      return error;
+    TensorMap map;
+    map.element = elementOf(recipe.elementBytes);
+    map.rank = uint8_t(recipe.box.size());
+    map.base = numbers.base;
+    std::copy_n(numbers.extents.begin(), map.rank, map.extents.begin());
+    std::copy_n(numbers.strides.begin(), map.rank - 1, map.strides.begin());
+    std::copy(recipe.box.begin(), recipe.box.end(), map.box.begin());
+    map.swizzleBytes = recipe.spanBytes < 32 ? 0 : uint8_t(recipe.spanBytes);
+    if (std::string reason = validate(map); !reason.empty())
+      return RuntimeError{RuntimeError::Kind::Internal, Code::UnloadableKernel,
+                          "a tensor map of kernel " + kernel.symbol + " is invalid: " + reason, ""};
+    std::array<uint8_t, kTensorMapBytes> bytes = encode(map);
+    const Parameter &declared = kernel.entry().parameters[kernel.parameters.size() + i];
+    memcpy(launch.parameters.data() + declared.offset, bytes.data(), bytes.size());
+  }
+  return std::nullopt;
+}
+
 /// How many errors there are, and the first of them in full.
 static std::string textOfErrors(const SimulatedKernel &kernel, const SimulationReport &report,
                                 size_t numErrors) {
@@ -360,6 +402,8 @@ std::optional<RuntimeError> WarpsimDevice::launch(LoadedKernel &loaded, const La
     launch.dynamicSharedBytes = uint32_t(
         std::max<int64_t>(0, kernel.sharedBytes - int64_t(kernel.program.staticSharedBytes)));
   addArguments(launch, kernel, arguments);
+  if (std::optional<RuntimeError> error = addTensorMaps(launch, kernel, arguments))
+    return error;
   addImplicitParameters(kernel.program, launch);
   launch.sharedBuffers = kernel.sharedBuffers;
   if (grid.simulation)

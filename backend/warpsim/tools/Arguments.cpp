@@ -4,6 +4,8 @@
 #include <charconv>
 #include <cstring>
 #include <random>
+#include <sstream>
+#include <vector>
 
 using namespace tw::warpsim;
 
@@ -124,4 +126,42 @@ bool tw::warpsim::parseArgument(const std::string &text, uint64_t seed, Argument
   constexpr uint64_t kMaxElements = uint64_t(1) << 34;
   return parseWhole(extent, argument.numElements) && argument.numElements <= kMaxElements &&
          fill(argument, value, seed);
+}
+
+/// The numbers between commas; false where one is none.
+static bool parseNumbers(const std::string &text, std::vector<uint64_t> &numbers) {
+  std::stringstream fields(text);
+  for (std::string field; std::getline(fields, field, ',');)
+    if (!parseWhole(field, numbers.emplace_back()))
+      return false;
+  return true;
+}
+
+bool tw::warpsim::parseMap(const std::string &text, MapArgument &argument, std::string &error) {
+  std::stringstream parts(text.substr(text.find('=') + 1));
+  std::vector<std::vector<uint64_t>> numbers;
+  bool isRead = true;
+  for (std::string part; std::getline(parts, part, ';');)
+    isRead &= parseNumbers(part, numbers.emplace_back());
+  size_t rank = numbers.size() == 5 ? numbers[1].size() : 0;
+  isRead = isRead && rank >= 1 && rank <= 5 && numbers[0].size() == 2 &&
+           numbers[2].size() + 1 == rank && numbers[3].size() == rank && numbers[4].size() == 1;
+  TensorElement element = TensorElement::U64;
+  for (TensorElement other : {TensorElement::U8, TensorElement::U16, TensorElement::U32})
+    if (isRead && bytesOf(other) == numbers[0][1])
+      element = other;
+  if (isRead) {
+    argument.array = numbers[0][0];
+    TensorMap &map = argument.map;
+    map.element = element;
+    map.rank = uint8_t(rank);
+    std::copy(numbers[1].begin(), numbers[1].end(), map.extents.begin());
+    std::copy(numbers[2].begin(), numbers[2].end(), map.strides.begin());
+    std::copy(numbers[3].begin(), numbers[3].end(), map.box.begin());
+    map.swizzleBytes = uint8_t(numbers[4][0]);
+    error = validate(map);
+  } else {
+    error = "a map is map=ARRAY,BYTES;EXTENTS;STRIDES;BOX;SWIZZLE, not '" + text + "'";
+  }
+  return error.empty();
 }

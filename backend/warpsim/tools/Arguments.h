@@ -1,6 +1,7 @@
 // Made-up kernel arguments for the command line: arrays filled by rule, and scalars.
 #ifndef BACKEND_WARPSIM_TOOLS_ARGUMENTS_H
 #define BACKEND_WARPSIM_TOOLS_ARGUMENTS_H
+#include "backend/warpsim/TensorMap.h"
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -26,6 +27,18 @@ struct Argument {
 /// False with a message in `error` when the text is malformed. The same text and seed make the same
 /// values.
 bool parseArgument(const std::string &text, uint64_t seed, Argument &argument, std::string &error);
+
+/// A tensor map of one of the arrays before it. The text is `map=0,2;64,128;256;64,8;128`: the
+/// array's number among the arguments and the bytes of an element, then extents (elements), strides
+/// (bytes, of all dimensions but the innermost, which is the first) and the box, and the bytes that
+/// rows are swizzled by, or 0.
+struct MapArgument {
+  uint64_t array = 0;
+  TensorMap map; // of base 0
+};
+
+inline bool isMapText(const std::string &text) { return text.starts_with("map="); }
+bool parseMap(const std::string &text, MapArgument &argument, std::string &error);
 
 } // namespace tw::warpsim
 #endif

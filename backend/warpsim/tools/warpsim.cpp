@@ -18,7 +18,8 @@ using namespace tw::warpsim;
 static const char kUsage[] =
     "warpsim run FILE.ptx | FILE.ll --arch gfx942 [--kernel NAME] [--grid X,Y,Z] [--block X,Y,Z] "
     "[--smem BYTES]\n"
-    "            [--arg f32[1024]=random | i32=5 | i32[8]=random:10 | 'const f16[64]=iota']...\n"
+    "            [--arg f32[1024]=random | i32=5 | i32[8]=random:10 | 'const f16[64]=iota'\n"
+    "             | 'map=0,2;64,128;256;64,8;128']...\n"
     "            [--sched rr|greedy|reverse|random:SEED] [--ctas 0,5,last] [--threads N]\n"
     "            [--completion late|early|random:SEED] [--exact]\n"
     "            [--seed N] [--max-steps N] [--max-cta-steps N] [--max-launch-steps N] [--print N] "
@@ -195,6 +196,24 @@ static void bind(Launch &launch, const Function &kernel, size_t index, const Arg
   launch.allocations.push_back({parameter.name, bits, argument.bytes(), argument.isReadOnly});
 }
 
+/// Passes a tensor map of an array by value.
+static bool bindMap(Launch &launch, const Function &kernel, size_t index, const std::string &text,
+                    const std::vector<Argument> &arguments, std::string &error) {
+  MapArgument argument;
+  if (!parseMap(text, argument, error))
+    return false;
+  const Parameter &parameter = kernel.parameters[index];
+  if (argument.array >= arguments.size() || !arguments[argument.array].isArray ||
+      parameter.bytes != sizeof(encode(argument.map))) {
+    error = "a map describes an array before it, and is passed where the kernel takes 128 bytes";
+    return false;
+  }
+  argument.map.base = reinterpret_cast<uint64_t>(arguments[argument.array].data);
+  std::array<uint8_t, 128> bytes = encode(argument.map);
+  memcpy(launch.parameters.data() + parameter.offset, bytes.data(), bytes.size());
+  return true;
+}
+
 static bool bindArguments(const Function &kernel, Command &command,
                           std::vector<Argument> &arguments, std::string &error) {
   Launch &launch = command.launch;
@@ -209,6 +228,11 @@ static bool bindArguments(const Function &kernel, Command &command,
   launch.parameters.assign(size, 0);
   launch.allocationOfParameter.assign(kernel.parameters.size(), -1);
   for (size_t i = 0; i < kernel.parameters.size(); ++i) {
+    if (isMapText(command.argumentTexts[i])) {
+      if (!bindMap(launch, kernel, i, command.argumentTexts[i], arguments, error))
+        return false;
+      continue;
+    }
     Argument argument;
     if (!parseArgument(command.argumentTexts[i], command.seed + i, argument, error))
       return false;

@@ -1,6 +1,8 @@
 // The functions of the libcuda double, with the names and signatures of the CUDA driver's ABI.
+#include "backend/warpsim/TensorMap.h"
 #include "backend/warpsim/device/WarpsimDevice.h"
 #include "test/unit/cuda_double/Cuda.h"
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 
@@ -128,6 +130,36 @@ extern "C" int cuDeviceGetAttribute(int *value, int attribute, int device) {
     return kInvalidValue;
   }
   return call.failure;
+}
+
+/// The checks that the driver's documentation has; of an unknown interleaving or fetch, none.
+extern "C" int cuTensorMapEncodeTiled(void *bytes, int element, unsigned rank, void *base,
+                                      const uint64_t *extents, const uint64_t *strides,
+                                      const uint32_t *box, const uint32_t *elementStrides,
+                                      int interleave, int swizzle, int promotion, int fill) {
+  Call call("cuTensorMapEncodeTiled");
+  if (call.failure)
+    return call.failure;
+  constexpr int mostSwizzle = 3, mostPromotion = 3;
+  if (uintptr_t(bytes) % 64 != 0 || element < 0 || rank < 1 || rank > 5 || interleave != 0 ||
+      swizzle < 0 || swizzle > mostSwizzle || promotion < 0 || promotion > mostPromotion ||
+      fill < 0 || fill > 1)
+    return kInvalidValue;
+  warpsim::TensorMap map;
+  map.element = warpsim::TensorElement(element);
+  map.rank = uint8_t(rank);
+  map.base = uint64_t(base);
+  std::copy_n(extents, rank, map.extents.begin());
+  std::copy_n(strides, rank - 1, map.strides.begin());
+  std::copy_n(box, rank, map.box.begin());
+  std::copy_n(elementStrides, rank, map.elementStrides.begin());
+  map.swizzleBytes = swizzle ? uint8_t(16 << swizzle) : 0;
+  map.fillsWithNan = fill;
+  if (!base || !warpsim::validate(map).empty())
+    return kInvalidValue;
+  std::array<uint8_t, 128> encoded = warpsim::encode(map);
+  memcpy(bytes, encoded.data(), encoded.size());
+  return kSuccess;
 }
 
 static void *contextOf(int device) { return reinterpret_cast<void *>(uintptr_t(device) + 1); }

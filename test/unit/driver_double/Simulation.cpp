@@ -1,4 +1,5 @@
 // Launches of a double that execute: the simulator runs the code that the driver was given.
+#include "backend/warpsim/TensorMap.h"
 #include "runtime/codes/Codes.h"
 #include "test/unit/driver_double/Double.h"
 #include <cstring>
@@ -6,16 +7,41 @@
 using namespace tw;
 using namespace tw::driver_double;
 
+/// A tensor map by value, which a launch gave; the simulator makes it anew.
+static bool isMap(const Parameter &parameter) { return parameter.bytes == kTensorMapBytes; }
+
+/// A recipe of constants for a map that was passed, of the array that a pointer parameter has.
+static TensorMapRecipe recipeOf(const warpsim::TensorMap &map, const Function &function,
+                                void **parameters) {
+  TensorMapRecipe recipe;
+  recipe.elementBytes = warpsim::bytesOf(map.element);
+  for (size_t i = 0; i < function.parameters.size(); ++i)
+    if (function.parameters[i].isPointer && !memcmp(parameters[i], &map.base, sizeof(map.base)))
+      recipe.parameter = uint32_t(i);
+  for (unsigned dim = 0; dim < map.rank; ++dim) {
+    recipe.extents.push_back({int64_t(map.extents[dim]), {}});
+    recipe.box.push_back(map.box[dim]);
+    if (dim > 0)
+      recipe.strides.push_back({int64_t(map.strideOf(dim)) / recipe.elementBytes, {}});
+  }
+  recipe.spanBytes = map.swizzleBytes;
+  return recipe;
+}
+
 /// What the simulator needs to know of a kernel. Any of its pointers may be stored to.
 static Artifact artifactOf(const Function &function, unsigned numThreads, unsigned warpSize,
-                           unsigned sharedBytes) {
+                           unsigned sharedBytes, void **parameters) {
   Artifact artifact;
   artifact.symbol = function.name;
   artifact.binary = function.code;
   for (size_t i = 0; i < function.parameters.size(); ++i)
-    artifact.parameters.push_back({"parameter " + std::to_string(i),
-                                   function.parameters[i].isPointer ? "*u8" : "u64", true, true,
-                                   int(i)});
+    if (isMap(function.parameters[i]))
+      artifact.tensorMaps.push_back(recipeOf(
+          *warpsim::decode(static_cast<const uint8_t *>(parameters[i])), function, parameters));
+    else
+      artifact.parameters.push_back({"parameter " + std::to_string(i),
+                                     function.parameters[i].isPointer ? "*u8" : "u64", true, true,
+                                     int(i)});
   artifact.resources = {{"num_warps", numThreads / warpSize}, {"shared_bytes", sharedBytes}};
   return artifact;
 }
@@ -41,10 +67,12 @@ int driver_double::simulateLaunch(const Function &function, const LaunchShape &s
   const auto &[x, y, z] = shape.threads;
   RuntimeError error;
   std::shared_ptr<LoadedKernel> kernel = simulator->load(
-      artifactOf(function, x * y * z, platform().warpSize(arch), shape.sharedBytes), error);
+      artifactOf(function, x * y * z, platform().warpSize(arch), shape.sharedBytes, parameters),
+      error);
   std::vector<LaunchArgument> arguments;
   for (size_t i = 0; i < function.parameters.size(); ++i)
-    arguments.push_back(readArgument(function.parameters[i], parameters[i]));
+    if (!isMap(function.parameters[i]))
+      arguments.push_back(readArgument(function.parameters[i], parameters[i]));
   LaunchGrid grid{{int32_t(shape.grid[0]), int32_t(shape.grid[1]), int32_t(shape.grid[2])},
                   0,
                   shape.isCooperative};

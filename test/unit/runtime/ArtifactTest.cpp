@@ -14,6 +14,7 @@ static Artifact makeArtifact() {
   artifact.parameters = {{"x", "*fp32", true, false, 0}, {"n", "i64", false, false, 2}};
   artifact.scratchBytes = 4096;
   artifact.codeBytes = 9;
+  artifact.tensorMaps = {{0, "fp32", 4, {{1, {1}}, {64, {}}}, {{2, {1, 1}}}, {32, 64}, 128}};
   artifact.promises = {"first", "second"};
   artifact.milliseconds = {{"frontend", 1.5}, {"llvm", 7.25}};
   return artifact;
@@ -29,6 +30,7 @@ TEST(ArtifactTest, RoundTrips) {
   EXPECT_EQ(decoded.parameters[1].name, "n");
   EXPECT_EQ(decoded.parameters[1].sourceIndex, 2);
   EXPECT_EQ(decoded.scratchBytes, 4096u);
+  EXPECT_EQ(decoded.tensorMaps, makeArtifact().tensorMaps);
   EXPECT_EQ(decoded.promises, makeArtifact().promises);
   EXPECT_EQ(decoded.milliseconds.at("llvm"), 7.25);
   EXPECT_EQ(encodeArtifact(decoded), encodeArtifact(makeArtifact()));
@@ -45,6 +47,23 @@ TEST(ArtifactTest, RefusesEveryTruncation) {
 TEST(ArtifactTest, RefusesTrailingBytes) {
   Artifact decoded;
   EXPECT_FALSE(decodeArtifact(encodeArtifact(makeArtifact()) + "x", decoded));
+}
+
+TEST(ArtifactTest, RefusesTensorMapsThatNoLaunchCanFillIn) {
+  auto isRefused = [](auto change) {
+    Artifact artifact = makeArtifact(), decoded;
+    change(artifact.tensorMaps[0]);
+    return !decodeArtifact(encodeArtifact(artifact), decoded);
+  };
+  EXPECT_FALSE(isRefused([](TensorMapRecipe &) {}));
+  EXPECT_TRUE(isRefused([](TensorMapRecipe &map) { map.parameter = 1; })); // no pointer
+  EXPECT_TRUE(isRefused([](TensorMapRecipe &map) { map.parameter = 2; })); // no parameter
+  EXPECT_TRUE(isRefused([](TensorMapRecipe &map) { map.extents[0].parameters = {0}; }));
+  EXPECT_TRUE(isRefused([](TensorMapRecipe &map) { map.strides[0].parameters = {7}; }));
+  EXPECT_TRUE(isRefused([](TensorMapRecipe &map) { map.strides.clear(); }));
+  EXPECT_TRUE(isRefused([](TensorMapRecipe &map) { map.extents.pop_back(); }));
+  EXPECT_TRUE(isRefused([](TensorMapRecipe &map) { map.box[0] = 0; }));
+  EXPECT_TRUE(isRefused([](TensorMapRecipe &map) { map.box[1] = 257; }));
 }
 
 TEST(ArtifactTest, SurvivesEveryFlippedByte) {

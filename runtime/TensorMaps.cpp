@@ -1,0 +1,97 @@
+// Fills in tensor maps from the arguments of a launch.
+#include "runtime/TensorMaps.h"
+#include "runtime/Artifact.h"
+#include "runtime/Device.h"
+#include "runtime/codes/Codes.h"
+#include <algorithm>
+
+using namespace tw;
+
+/// Limits of cuTensorMapEncodeTiled (CUDA Driver API).
+static constexpr uint64_t kPieceBytes = 16, kMostExtent = uint64_t(1) << 32,
+                          kStrideLimit = uint64_t(1) << 40;
+static constexpr uint32_t kMostBoxExtent = 256;
+
+/// The bits of an integer parameter, negative without a sign; 0 of others.
+static int8_t bitsOf(const ArtifactParameter &parameter) {
+  for (int8_t bits : {1, 8, 16, 32, 64})
+    for (int8_t sign : {1, -1})
+      if (parameter.type == (sign > 0 ? "i" : "u") + std::to_string(bits))
+        return int8_t(sign * bits);
+  return 0;
+}
+
+bool tw::isWellFormed(const TensorMapRecipe &recipe,
+                      std::span<const ArtifactParameter> parameters) {
+  size_t rank = recipe.box.size();
+  bool areOfRank = rank >= 1 && rank <= kMostMapDims && recipe.extents.size() == rank &&
+                   recipe.strides.size() + 1 == rank;
+  auto isOfIntegers = [&](const LaunchProduct &product) {
+    return std::ranges::all_of(product.parameters, [&](uint32_t number) {
+      return number < parameters.size() && bitsOf(parameters[number]) != 0;
+    });
+  };
+  return areOfRank && recipe.parameter < parameters.size() &&
+         parameters[recipe.parameter].type.starts_with("*") &&
+         std::ranges::all_of(recipe.extents, isOfIntegers) &&
+         std::ranges::all_of(recipe.strides, isOfIntegers) &&
+         std::ranges::all_of(
+             recipe.box, [](uint32_t extent) { return extent >= 1 && extent <= kMostBoxExtent; });
+}
+
+TensorMapMaker::TensorMapMaker(std::vector<TensorMapRecipe> recipes,
+                               std::span<const ArtifactParameter> parameters)
+    : all(std::move(recipes)) {
+  for (const TensorMapRecipe &recipe : all)
+    names.push_back(parameters[recipe.parameter].name);
+  for (const ArtifactParameter &parameter : parameters)
+    bits.push_back(bitsOf(parameter));
+}
+
+/// The integer in the lower bits of an argument.
+static int64_t valueOf(int8_t bits, uint64_t argument) {
+  unsigned shift = 64 - unsigned(bits < 0 ? -bits : bits);
+  return bits < 0 ? int64_t(argument << shift >> shift) : int64_t(argument << shift) >> shift;
+}
+
+/// The product, or none where it is not in [least, most].
+std::optional<uint64_t> TensorMapMaker::compute(const LaunchProduct &product, int64_t scale,
+                                                std::span<const LaunchArgument> arguments,
+                                                uint64_t least, uint64_t most) const {
+  int64_t value = product.factor;
+  bool isLost = __builtin_mul_overflow(value, scale, &value);
+  for (uint32_t number : product.parameters)
+    isLost |= __builtin_mul_overflow(value, valueOf(bits[number], arguments[number].bits), &value);
+  if (isLost || value < 0 || uint64_t(value) < least || uint64_t(value) > most)
+    return std::nullopt;
+  return uint64_t(value);
+}
+
+std::optional<RuntimeError> TensorMapMaker::compute(size_t map,
+                                                    std::span<const LaunchArgument> arguments,
+                                                    TensorMapNumbers &numbers) const {
+  const TensorMapRecipe &recipe = all[map];
+  auto refuse = [&](const std::string &reason) {
+    return RuntimeError{RuntimeError::Kind::Launch, Code::TensorMapRefused,
+                        "no tensor map describes the array `" + names[map] + "`: " + reason, ""};
+  };
+  numbers = {};
+  numbers.base = arguments[recipe.parameter].bits;
+  if (numbers.base % kPieceBytes != 0 || numbers.base == 0)
+    return refuse("it does not begin at a multiple of 16 bytes");
+  for (size_t dim = 0; dim < recipe.extents.size(); ++dim) {
+    std::optional<uint64_t> extent = compute(recipe.extents[dim], 1, arguments, 1, kMostExtent);
+    if (!extent)
+      return refuse("its extent " + std::to_string(dim) + ", the innermost being 0, is below 1");
+    numbers.extents[dim] = *extent;
+  }
+  for (size_t dim = 0; dim < recipe.strides.size(); ++dim) {
+    std::optional<uint64_t> stride =
+        compute(recipe.strides[dim], recipe.elementBytes, arguments, kPieceBytes, kStrideLimit - 1);
+    if (!stride || *stride % kPieceBytes != 0)
+      return refuse("its stride along dimension " + std::to_string(dim + 1) +
+                    ", the innermost being 0, is not a multiple of 16 bytes from 16 on");
+    numbers.strides[dim] = *stride;
+  }
+  return std::nullopt;
+}

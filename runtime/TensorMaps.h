@@ -1,0 +1,76 @@
+// Tensor maps: descriptions of arrays that a machine's copies of boxes read, and how a launch fills
+// them in.
+#ifndef RUNTIME_TENSORMAPS_H
+#define RUNTIME_TENSORMAPS_H
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace tw {
+
+struct ArtifactParameter;
+struct LaunchArgument;
+struct RuntimeError;
+
+inline constexpr unsigned kMostMapDims = 5;
+/// Bytes of a map, which kernels are passed by value behind their parameters, so aligned.
+inline constexpr unsigned kTensorMapBytes = 128, kTensorMapAlignment = 64;
+
+/// `factor` times the values of integer parameters.
+struct LaunchProduct {
+  int64_t factor = 1;
+  std::vector<uint32_t> parameters; // numbers of the artifact's
+  bool operator==(const LaunchProduct &) const = default;
+};
+
+/// A map of which each launch gives the numbers. Dimensions are innermost first; the innermost has
+/// stride 1. What boxes have outside of the array is 0.
+struct TensorMapRecipe {
+  uint32_t parameter = 0;  // the pointer to the array's first element
+  std::string elementType; // as in ArtifactParameter: "fp16"
+  uint32_t elementBytes = 0;
+  std::vector<LaunchProduct> extents; // elements
+  std::vector<LaunchProduct> strides; // elements, of all dimensions but the innermost
+  std::vector<uint32_t> box;          // elements
+  uint32_t spanBytes = 0;             // of a row in shared memory, by which its pieces are swizzled
+  bool operator==(const TensorMapRecipe &) const = default;
+};
+
+/// The numbers of one launch.
+struct TensorMapNumbers {
+  uint64_t base = 0;
+  std::array<uint64_t, kMostMapDims> extents = {};
+  std::array<uint64_t, kMostMapDims - 1> strides = {}; // bytes
+  bool operator==(const TensorMapNumbers &) const = default;
+};
+
+/// Returns true if a recipe can be followed for a kernel of these parameters.
+bool isWellFormed(const TensorMapRecipe &recipe, std::span<const ArtifactParameter> parameters);
+
+/// The recipes of a kernel, ready for launches.
+class TensorMapMaker {
+public:
+  TensorMapMaker(std::vector<TensorMapRecipe> recipes,
+                 std::span<const ArtifactParameter> parameters);
+  const std::vector<TensorMapRecipe> &recipes() const { return all; }
+  /// Computes the numbers of a map; an error with Code::TensorMapRefused where no map has them: a
+  /// base or stride that is not a multiple of 16 bytes, an extent below 1, a stride that is
+  /// negative or too far (cuTensorMapEncodeTiled).
+  std::optional<RuntimeError> compute(size_t map, std::span<const LaunchArgument> arguments,
+                                      TensorMapNumbers &numbers) const;
+
+private:
+  std::optional<uint64_t> compute(const LaunchProduct &product, int64_t scale,
+                                  std::span<const LaunchArgument> arguments, uint64_t least,
+                                  uint64_t most) const;
+
+  std::vector<TensorMapRecipe> all;
+  std::vector<std::string> names; // of the arrays
+  std::vector<int8_t> bits;       // by parameter: of an integer, negative without a sign; else 0
+};
+
+} // namespace tw
+#endif

@@ -1,0 +1,63 @@
+// Launches fill in tensor maps, and refuse the arrays that none describes.
+#include "runtime/TensorMaps.h"
+#include "runtime/Artifact.h"
+#include "runtime/Device.h"
+#include "runtime/codes/Codes.h"
+#include <gtest/gtest.h>
+
+using namespace tw;
+
+namespace {
+/// A matrix of `rows` rows, `stride` elements apart, one in each of `batch` arrays.
+struct Launched {
+  uint64_t base = 0x1000;
+  int64_t rows = 100, stride = 64, batch = 4096;
+
+  std::optional<RuntimeError> compute(TensorMapNumbers &numbers) const {
+    const std::vector<ArtifactParameter> parameters = {
+        {"x", "*fp16"}, {"rows", "i32"}, {"stride", "i64"}, {"batch", "u32"}};
+    const TensorMapRecipe recipe = {0,
+                                    "fp16",
+                                    2,
+                                    {{int64_t(1) << 31, {}}, {1, {1}}, {8, {}}},
+                                    {{1, {2}}, {2, {3, 2}}},
+                                    {64, 128, 1},
+                                    128};
+    EXPECT_TRUE(isWellFormed(recipe, parameters));
+    std::vector<LaunchArgument> arguments(4);
+    arguments[0].bits = base;
+    // Only the low bits count.
+    arguments[1].bits = uint64_t(rows) | uint64_t(7) << 32;
+    arguments[2].bits = uint64_t(stride);
+    arguments[3].bits = uint64_t(batch);
+    return TensorMapMaker({recipe}, parameters).compute(0, arguments, numbers);
+  }
+};
+} // namespace
+
+TEST(TensorMapsTest, ComputesProductsOfArguments) {
+  TensorMapNumbers numbers;
+  ASSERT_FALSE(Launched().compute(numbers));
+  TensorMapNumbers expected;
+  expected.base = 0x1000;
+  expected.extents = {uint64_t(1) << 31, 100, 8};
+  expected.strides = {128, 2 * 4096 * 64 * 2};
+  EXPECT_EQ(numbers, expected);
+}
+
+TEST(TensorMapsTest, RefusesWhatNoMapDescribes) {
+  const Launched refused[] = {
+      {.base = 0x1008},      {.base = 0},          {.rows = 0},    {.rows = -1},
+      {.stride = 0},         {.stride = -64},      {.stride = 65}, {.stride = int64_t(1) << 39},
+      {.stride = INT64_MAX}, {.stride = INT64_MIN}};
+  for (const Launched &launched : refused) {
+    TensorMapNumbers numbers;
+    std::optional<RuntimeError> error = launched.compute(numbers);
+    ASSERT_TRUE(error) << launched.base << " " << launched.rows << " " << launched.stride;
+    EXPECT_EQ(error->code, Code::TensorMapRefused);
+    EXPECT_NE(error->message.find("`x`"), std::string::npos);
+  }
+  // A number of 32 bits without a sign is far, but not too far.
+  TensorMapNumbers numbers;
+  EXPECT_FALSE((Launched{.stride = 8, .batch = UINT32_MAX}).compute(numbers));
+}
