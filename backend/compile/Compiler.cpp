@@ -8,6 +8,7 @@
 #include "backend/compile/StageRun.h"
 #include "backend/compile/StoredParameters.h"
 #include "ir/RegisterDialects.h"
+#include "ir/simt/Simt.h"
 #include "ir/tile/Tables.h"
 #include "ir/tile/Tile.h"
 #include <chrono>
@@ -103,6 +104,30 @@ static std::vector<ArtifactParameter> describeParameters(mlir::func::FuncOp func
   return parameters;
 }
 
+static LaunchProduct productOf(simt::LaunchProductAttr product) {
+  return {product.getFactor(), {product.getArguments().begin(), product.getArguments().end()}};
+}
+
+/// The tensor maps that the passes gave the kernel.
+static std::vector<TensorMapRecipe> describeTensorMaps(mlir::ModuleOp module) {
+  std::vector<TensorMapRecipe> recipes;
+  for (mlir::Attribute attribute : simt::tensorMapsOf(module)) {
+    auto map = llvm::cast<simt::TensorMapAttr>(attribute);
+    TensorMapRecipe recipe;
+    recipe.parameter = map.getArgument();
+    recipe.elementType = signatureType(map.getElementType());
+    recipe.elementBytes = tile::elementBytes(map.getElementType());
+    for (simt::LaunchProductAttr extent : map.getExtents())
+      recipe.extents.push_back(productOf(extent));
+    for (simt::LaunchProductAttr stride : map.getStrides())
+      recipe.strides.push_back(productOf(stride));
+    recipe.box.assign(map.getBox().begin(), map.getBox().end());
+    recipe.spanBytes = map.getSpanBytes();
+    recipes.push_back(std::move(recipe));
+  }
+  return recipes;
+}
+
 mlir::func::FuncOp tw::findKernel(mlir::ModuleOp module) {
   for (auto function : module.getOps<mlir::func::FuncOp>())
     if (function.isPublic() && !function.isExternal())
@@ -175,5 +200,6 @@ bool tw::compileModule(mlir::ModuleOp module, const Target &target, const Compil
   bool passed = runStages(module, run, stages, diagnostics);
   std::chrono::duration<double, std::milli> elapsed = std::chrono::steady_clock::now() - start;
   artifact.milliseconds["passes"] = elapsed.count();
+  artifact.tensorMaps = describeTensorMaps(module);
   return passed && makeCode(module, run, stages, artifact, diagnostics);
 }

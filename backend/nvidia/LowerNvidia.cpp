@@ -156,6 +156,13 @@ static bool lowerEffect(Lowering &lowering, Operation *op) {
             .emit("fence.proxy.async.shared::cta;", /*hasEffects=*/true);
       })
       .Case([&](simt::GlobalToSharedOp copy) { lowerGlobalToShared(lowering, copy); })
+      .Case([&](simt::PhaseInitOp init) { lowerPhaseInit(lowering, init); })
+      .Case([&](simt::PhaseDropOp drop) { lowerPhaseDrop(lowering, drop); })
+      .Case([&](simt::PhaseExpectOp expect) { lowerPhaseExpect(lowering, expect); })
+      .Case([&](simt::PhaseAwaitOp phase) { lowerPhaseAwait(lowering, phase); })
+      .Case([&](simt::ElectOp elect) { lowerElect(lowering, elect); })
+      .Case([&](simt::TensorMapOp map) { lowerTensorMap(lowering, map); })
+      .Case([&](simt::CopyBoxOp copy) { lowerCopyBox(lowering, copy); })
       .Case([&](simt::AsyncCommitOp) {
         callIntrinsic(lowering, "cp.async.commit.group", Type(), {});
       })
@@ -212,6 +219,7 @@ static LogicalResult lowerKernel(LLVM::LLVMFuncOp kernel, unsigned numWarps,
     for (simt::SlabsAttr slabs : {mma.getBSlabs(), mma.getASlabs().value_or(mma.getBSlabs())})
       lowering.sharedAlignment = std::max(lowering.sharedAlignment, slabs.getGroupBytes());
   });
+  addTensorMaps(kernel);
   if (failed(lowerOperations(
           lowering, [&](Operation *op) { return lowerOperation(lowering, op); }, isFloat8Cast)))
     return failure();

@@ -48,6 +48,15 @@ void lowerGlobalToShared(Lowering &lowering, simt::GlobalToSharedOp op);
 // LowerAsyncMma.cpp
 void lowerGroupMma(Lowering &lowering, simt::GroupMmaOp op);
 void lowerGroupWait(Lowering &lowering, simt::GroupWaitOp op);
+// LowerBoxes.cpp
+void addTensorMaps(mlir::LLVM::LLVMFuncOp kernel);
+void lowerTensorMap(Lowering &lowering, simt::TensorMapOp op);
+void lowerPhaseInit(Lowering &lowering, simt::PhaseInitOp op);
+void lowerPhaseDrop(Lowering &lowering, simt::PhaseDropOp op);
+void lowerPhaseExpect(Lowering &lowering, simt::PhaseExpectOp op);
+void lowerPhaseAwait(Lowering &lowering, simt::PhaseAwaitOp op);
+void lowerElect(Lowering &lowering, simt::ElectOp op);
+void lowerCopyBox(Lowering &lowering, simt::CopyBoxOp op);
 // LowerFloat8.cpp: arith.extf from and arith.truncf to 8-bit floats, in pairs
 bool isFloat8Cast(mlir::Operation *op);
 void lowerFloat8Cast(Lowering &lowering, mlir::Operation *op);

@@ -8,6 +8,7 @@
 #include "backend/gpu/GpuCode.h"
 #include "backend/gpu/LineTables.h"
 #include "backend/nvidia/BoundShifts.h"
+#include "backend/nvidia/GridConstants.h"
 #include "backend/nvidia/LowerNvidia.h"
 #include "backend/nvidia/assemble/AssemblePtx.h"
 #include "backend/nvidia/assemble/CubinResources.h"
@@ -42,7 +43,9 @@ static void initializeNvptx() {
   std::call_once(isRegistered, registerWithLlvm, registerNvptx);
 }
 
-static constexpr ModulePass kBeforeLlvm[] = {kSinkOffsets};
+static constexpr ModulePass kBeforeLlvm[] = {
+    kSinkOffsets,
+    {"grid-constants", "parameters by value are read where they lie", nvidia::markGridConstants}};
 static constexpr ModulePass kBehindLlvm[] = {
     {"bound-shifts", "amounts of shifts are bounded by their widths", nvidia::boundShifts}};
 static constexpr CodeVariant kVariants[] = {{"default", kBehindLlvm, {}, {}}};
@@ -114,10 +117,11 @@ ArrayRef<CodeStage> NvidiaTarget::codeStages() const {
 
 void NvidiaTarget::addPasses(StagedPasses &passes, const CompileOptions &options) const {
   unsigned numWarps = gpu::numWarpsOf(options);
-  unsigned registers = nvidia::registersOf(options);
-  auto describe = [=, &arch = arch,
-                   roundsSeparately = hasExtraOption(options, "no-fusion")](MLIRContext &context) {
-    return describeNvidia(context, arch, roundsSeparately, registers);
+  NvidiaChoices choices{.roundsSeparately = hasExtraOption(options, "no-fusion"),
+                        .copiesBoxes = !hasExtraOption(options, "no-tensor-maps"),
+                        .registers = nvidia::registersOf(options)};
+  auto describe = [=, &arch = arch](MLIRContext &context) {
+    return describeNvidia(context, arch, choices);
   };
   auto check = [options](Operation *kernel) { return nvidia::checkMaxRegisters(options, kernel); };
   addSimtPasses(passes, gpu::createDescribeTarget({arch.name.str(), describe, check, numWarps}),

@@ -25,10 +25,16 @@ using tile::withLayout;
 inline constexpr llvm::StringLiteral kNumWarps = "simt.num_warps";
 inline constexpr llvm::StringLiteral kSharedBytes = "simt.shared_bytes";
 inline constexpr llvm::StringLiteral kSharedBuffers = "simt.shared_buffers";
+/// Module attribute: the kernel's tensor maps (array of #simt.tensor_map), by number, which it gets
+/// behind its arguments.
+inline constexpr llvm::StringLiteral kTensorMaps = "simt.tensor_maps";
 /// The most products that a wait leaves in flight: more than anyone starts meanwhile.
 inline constexpr unsigned kMostProductsLeft = 7;
 /// Unit attribute of the lowered kernel's llvm.func.
 inline constexpr llvm::StringLiteral kKernel = "simt.kernel";
+
+/// Returns the tensor maps of an operation's module.
+llvm::ArrayRef<mlir::Attribute> tensorMapsOf(mlir::Operation *op);
 
 /// The type of the partial results that `partial_reduce` of `tile` along `axis` yields: one element
 /// per piece of the axis that warps hold, the pieces in the order of the warp's bases along the

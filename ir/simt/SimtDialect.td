@@ -28,6 +28,31 @@ def Simt_SharedType : TypeDef<Simt_Dialect, "Shared"> {
   let genVerifyDecl = 1;
 }
 
+def Simt_LaunchProductAttr : AttrDef<Simt_Dialect, "LaunchProduct"> {
+  let mnemonic = "launch_product";
+  let summary = "a number that a launch gives: `factor` times the values of the kernel's `arguments`, by number";
+  let parameters = (ins "int64_t":$factor, OptionalArrayRefParameter<"unsigned">:$arguments);
+  let assemblyFormat = "`<` $factor (`of` `[` $arguments^ `]`)? `>`";
+}
+
+def Simt_TensorMapAttr : AttrDef<Simt_Dialect, "TensorMap"> {
+  let mnemonic = "tensor_map";
+  let summary = "an array in global memory as copies of boxes know it: what each launch makes a map of";
+  let description = [{
+    The array begins where the pointer `argument` of the kernel does. Its dimensions are listed the innermost first,
+    whose elements are neighbours; the `strides` of the others count in elements. A `box` lies in shared memory in rows of
+    `span_bytes`, whose pieces of 16 bytes are swizzled as in `ir/layout/OperandSlabs`.
+  }];
+  let parameters = (ins "unsigned":$argument, "::mlir::Type":$elementType,
+    ArrayRefParameter<"::tw::simt::LaunchProductAttr">:$extents, ArrayRefParameter<"::tw::simt::LaunchProductAttr">:$strides,
+    ArrayRefParameter<"int64_t">:$box, "unsigned":$span_bytes);
+  let assemblyFormat = "`<` $argument `of` $elementType `extents` `[` $extents `]` `strides` `[` $strides `]` `box` `[` $box `]` `span` $span_bytes `>`";
+  let extraClassDeclaration = [{
+    unsigned getRank() const { return getBox().size(); }
+  }];
+  let genVerifyDecl = 1;
+}
+
 def Simt_SlabsAttr : AttrDef<Simt_Dialect, "Slabs"> {
   let mnemonic = "slabs";
   let summary = "where an operand lies in shared memory whose rows are divided into slabs (ir/layout/OperandSlabs)";

@@ -128,6 +128,41 @@ def Simt_AsyncWaitOp : Simt_Op<"async_wait", [MemoryEffects<[MemRead, MemWrite]>
   let assemblyFormat = "$pending attr-dict";
 }
 
+def Simt_PhaseInitOp : Simt_Op<"phase_init", [MemoryEffects<[MemWrite]>]> {
+  let summary = "one thread makes `slots` phase barriers, each of which one thread arrives at; a barrier has to follow";
+  let description = [{
+    A phase barrier counts what arrives in its phase. Its phases have parity 0 and 1 in turns; one that has ended can be
+    told by its parity until the next one ends. From the stage lowered on, operands are addresses.
+  }];
+  let arguments = (ins AnyType:$barrier, I64Attr:$slots);
+  let assemblyFormat = "$barrier `slots` $slots attr-dict `:` type($barrier)";
+}
+
+def Simt_PhaseDropOp : Simt_Op<"phase_drop", [MemoryEffects<[MemWrite]>]> {
+  let summary = "one thread makes memory of `slots` phase barriers that nobody waits at any more";
+  let arguments = (ins AnyType:$barrier, I64Attr:$slots);
+  let assemblyFormat = "$barrier `slots` $slots attr-dict `:` type($barrier)";
+}
+
+def Simt_PhaseAwaitOp : Simt_Op<"phase_await", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "wait until the phase of this parity has ended: what it counts is there for the thread";
+  let arguments = (ins AnyType:$barrier, I32:$parity);
+  let assemblyFormat = "$barrier `,` $parity attr-dict `:` type($barrier)";
+}
+
+def Simt_BoxCopyOp : Simt_Op<"box_copy", [MemoryEffects<[MemRead, MemWrite]>, AttrSizedOperandSegments]> {
+  let summary = "one thread starts to copy boxes of arrays from global into shared memory, where `exists`, as a phase of a barrier";
+  let description = [{
+    Buffer i gets the box of the kernel's tensor map `maps[i]` that begins at its coordinates; `coordinates` are those of
+    the first box, the innermost dimension first, then those of the next one. What lies outside of an array is 0. The
+    buffers are slabs (`ir/layout/OperandSlabs`), and a box is one of them, or some of its rows.
+  }];
+  let arguments = (ins DenseI32ArrayAttr:$maps, Variadic<I32>:$coordinates, Variadic<Simt_SharedType>:$buffers,
+    Simt_SharedType:$barrier, I1:$exists);
+  let assemblyFormat = "`maps` $maps `at` `[` $coordinates `]` `to` $buffers `on` $barrier `if` $exists attr-dict `:` type($buffers) `on` type($barrier)";
+  let hasVerifier = 1;
+}
+
 def Simt_MmaOp : Simt_PureOp<"mma", [AllTypesMatch<["acc", "result"]>]> {
   let summary = "acc + a * b by matrix instructions";
   let description = [{
@@ -249,6 +284,31 @@ def Simt_GlobalToSharedOp : Simt_Op<"global_to_shared", [MemoryEffects<[MemRead,
     DefaultValuedAttr<Tile_CacheModifier, "::tw::tile::CacheModifier::None">:$cache,
     DefaultValuedAttr<Tile_EvictionPolicy, "::tw::tile::EvictionPolicy::Normal">:$evict);
   let assemblyFormat = "$ptr `,` $shared `,` $bytes (`mask` $mask^)? attr-dict `:` type($ptr) `,` type($shared)";
+}
+
+def Simt_ElectOp : Simt_Op<"elect", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "true in one lane of the warp; all lanes take part";
+  let results = (outs I1:$result);
+  let assemblyFormat = "attr-dict";
+}
+
+def Simt_TensorMapOp : Simt_PureOp<"tensor_map"> {
+  let summary = "the address of the kernel's tensor map of this number";
+  let arguments = (ins I32Attr:$number);
+  let results = (outs AnyType:$result);
+  let assemblyFormat = "$number attr-dict `:` type($result)";
+}
+
+def Simt_PhaseExpectOp : Simt_Op<"phase_expect", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "this thread arrives at a phase barrier, whose phase ends when `bytes` have arrived, too";
+  let arguments = (ins AnyType:$barrier, I64Attr:$bytes);
+  let assemblyFormat = "$barrier `,` $bytes attr-dict `:` type($barrier)";
+}
+
+def Simt_CopyBoxOp : Simt_Op<"copy_box", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "this thread starts to copy the box at `coordinates` to shared memory; its bytes arrive at a phase barrier";
+  let arguments = (ins AnyType:$map, Variadic<I32>:$coordinates, AnyType:$shared, AnyType:$barrier);
+  let assemblyFormat = "$map `[` $coordinates `]` `,` $shared `on` $barrier attr-dict `:` type($map) `,` type($shared) `on` type($barrier)";
 }
 
 def Simt_CopiesWaitOp : Simt_Op<"copies_wait", [MemoryEffects<[MemRead, MemWrite]>]> {

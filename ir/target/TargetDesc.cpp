@@ -28,6 +28,13 @@ tw::tile::CopyAttr tw::laneCopyOf(tile::TargetAttr target) {
   return nullptr;
 }
 
+tw::tile::CopyAttr tw::boxCopyOf(tile::TargetAttr target) {
+  for (tile::CopyAttr copy : target ? target.getCopies() : ArrayRef<tile::CopyAttr>())
+    if (copy.getKind() == tile::CopyKind::Boxes)
+      return copy;
+  return nullptr;
+}
+
 /// The machine that IR without a description is compiled for.
 static constexpr tw::Machine kPlainMachine = {
     .warpSize = 32, .vectorBytes = 16, .lineBytes = 128, .sectorBytes = 32, .banks = {32, 4, 16}};

@@ -20,6 +20,10 @@ bool hasFeature(tile::SimdAttr machine, tile::Feature feature);
 /// registers.
 tile::CopyAttr laneCopyOf(tile::TargetAttr target);
 
+/// The way to copy boxes of arrays, of which phase barriers count the bytes; null where the machine
+/// has none.
+tile::CopyAttr boxCopyOf(tile::TargetAttr target);
+
 /// How a machine's warps access memory.
 struct Machine {
   unsigned warpSize;    // lanes

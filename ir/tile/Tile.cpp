@@ -59,11 +59,12 @@ LogicalResult PtrType::verify(function_ref<InFlightDiagnostic()> emitError, Type
   return emitError() << "a pointer is to numbers or to pointers, not to " << pointee;
 }
 
-LogicalResult CopyAttr::verify(function_ref<InFlightDiagnostic()> emitError, CopyKind,
+LogicalResult CopyAttr::verify(function_ref<InFlightDiagnostic()> emitError, CopyKind kind,
                                ArrayRef<unsigned> sizes, WaitKind) {
-  auto isWrong = [](unsigned bytes) { return !llvm::isPowerOf2_32(bytes) || bytes > 16; };
+  unsigned most = kind == CopyKind::Boxes ? 128 : 16;
+  auto isWrong = [&](unsigned bytes) { return !llvm::isPowerOf2_32(bytes) || bytes > most; };
   if (sizes.empty() || llvm::any_of(sizes, isWrong))
-    return emitError() << "copies are of powers of two up to 16 bytes";
+    return emitError() << "copies are of powers of two up to " << most << " bytes";
   return success();
 }
 

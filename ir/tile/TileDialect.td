@@ -90,7 +90,8 @@ def Tile_AsyncMmaAttr : AttrDef<Tile_Dialect, "AsyncMma"> {
 }
 
 def Tile_CopyKind : I32EnumAttr<"CopyKind", "where a copy that runs by itself puts what the lanes of a warp copy", [
-    I32EnumAttrCase<"EachLane", 0, "each_lane">, I32EnumAttrCase<"LaneAfterLane", 1, "lane_after_lane">
+    I32EnumAttrCase<"EachLane", 0, "each_lane">, I32EnumAttrCase<"LaneAfterLane", 1, "lane_after_lane">,
+    I32EnumAttrCase<"Boxes", 2, "boxes">
     ]> { let cppNamespace = "::tw::tile"; let genSpecializedAttr = 0; }
 def Tile_WaitKind : I32EnumAttr<"WaitKind", "what a thread waits for until its copies are there", [
     I32EnumAttrCase<"Groups", 0, "groups">, I32EnumAttrCase<"Counts", 1, "counts">, I32EnumAttrCase<"Barriers", 2, "barriers">
@@ -100,7 +101,8 @@ def Tile_CopyAttr : AttrDef<Tile_Dialect, "Copy"> {
   let summary = "a way to copy from global to shared memory beside the program";
   let description = [{
     A lane copies one of the sizes `bytes`. It says where they go (`each_lane`), or they go where those of the lane
-    before it end (`lane_after_lane`). One waits until all but the groups committed last are complete (`groups`); until
+    before it end (`lane_after_lane`). Or one thread copies a box of an array (`boxes`) into slabs whose rows span one of
+    the sizes (`ir/layout/OperandSlabs`). One waits until all but the groups committed last are complete (`groups`); until
     all but the copies started last are, which complete in order (`counts`); or at a barrier in shared memory that
     counts what has arrived (`barriers`).
   }];

@@ -189,6 +189,34 @@ struct CopySet {
   bool operator==(const CopySet &) const = default;
 };
 
+/// A box that is on its way to a slot, until the phase of its barrier has been awaited.
+struct BoxInFlight {
+  UsedSlot slot, barrier;
+  bool operator==(const BoxInFlight &) const = default;
+};
+
+/// The copies in flight on one path.
+struct InFlight {
+  CopyGroups<CopySet> groups;
+  SmallVector<BoxInFlight, 4> boxes = {};
+
+  void join(const InFlight &other) {
+    groups.join(other.groups);
+    for (const BoxInFlight &box : other.boxes)
+      if (!llvm::is_contained(boxes, box))
+        boxes.push_back(box);
+  }
+  /// Renames slots as they are called elsewhere.
+  template <typename Change> void change(Change change) {
+    groups.forEach([&](CopySet &group) { group.change(change); });
+    InFlight renamed;
+    for (const BoxInFlight &box : std::exchange(boxes, {}))
+      renamed.boxes.push_back({change(box.slot), change(box.barrier)});
+    join(renamed);
+  }
+  bool operator==(const InFlight &) const = default;
+};
+
 int64_t slotsOf(Operation *buffer) { return cast<AllocSharedOp>(buffer).getSlots().value_or(1); }
 
 /// Finds the slot of a buffer that an operation uses.
@@ -225,8 +253,8 @@ std::optional<int64_t> firstSlotOf(Operation *loop, Operation *buffer) {
   return first;
 }
 
-struct SlotWalk : PathWalk<SlotWalk, CopyGroups<CopySet>> {
-  using State = CopyGroups<CopySet>;
+struct SlotWalk : PathWalk<SlotWalk, InFlight> {
+  using State = InFlight;
   unsigned mostPending;
   SetVector<Operation *> &early; // what copies in flight are to be awaited before
 
@@ -234,22 +262,36 @@ struct SlotWalk : PathWalk<SlotWalk, CopyGroups<CopySet>> {
       : mostPending(mostPending), early(early) {}
   void visit(Operation *op, State &state) {
     if (isa<AsyncCommitOp>(op))
-      state.commit(mostPending);
+      state.groups.commit(mostPending);
     else if (auto wait = dyn_cast<AsyncWaitOp>(op))
-      state.wait(wait.getPending());
+      state.groups.wait(wait.getPending());
     if (isa<SlotOp>(op))
       return;
+    if (auto phase = dyn_cast<PhaseAwaitOp>(op)) {
+      UsedSlot barrier = slotOf(phase.getBarrier(), op);
+      llvm::erase_if(state.boxes, [&](const BoxInFlight &box) { return box.barrier == barrier; });
+      return;
+    }
+    // Of the boxes of iterations that do not exist, none has been started.
+    if (auto drop = dyn_cast<PhaseDropOp>(op)) {
+      Operation *barriers = allocOf(drop.getBarrier());
+      llvm::erase_if(state.boxes,
+                     [&](const BoxInFlight &box) { return box.barrier.buffer == barriers; });
+    }
     if (isa<func::ReturnOp>(op) && isAnyInFlight(state))
       early.insert(op);
     for (Value operand : op->getOperands())
       if (isa<SharedType>(operand.getType()) && isInFlight(slotOf(operand, op), state))
         early.insert(op);
     if (auto copy = dyn_cast<AsyncCopyOp>(op))
-      state.open.insert(slotOf(copy.getBuffer(), op));
+      state.groups.open.insert(slotOf(copy.getBuffer(), op));
+    if (auto boxes = dyn_cast<BoxCopyOp>(op))
+      for (Value buffer : boxes.getBuffers())
+        state.boxes.push_back({slotOf(buffer, op), slotOf(boxes.getBarrier(), op)});
   }
   static bool isAnyInFlight(State &state) {
     bool isFound = false;
-    state.forEach([&](CopySet &group) { isFound |= !group.slots.empty(); });
+    state.groups.forEach([&](CopySet &group) { isFound |= !group.slots.empty(); });
     return isFound;
   }
   static bool isInFlight(const UsedSlot &slot, State &state) {
@@ -258,39 +300,34 @@ struct SlotWalk : PathWalk<SlotWalk, CopyGroups<CopySet>> {
         return copied == slot && slot.kind != UsedSlot::Kind::Unknown;
       return shareBytes(cast<AllocSharedOp>(copied.buffer), cast<AllocSharedOp>(slot.buffer));
     };
-    bool isFound = false;
-    state.forEach([&](CopySet &group) { isFound |= llvm::any_of(group.slots, isSame); });
+    bool isFound =
+        llvm::any_of(state.boxes, [&](const BoxInFlight &box) { return isSame(box.slot); });
+    state.groups.forEach([&](CopySet &group) { isFound |= llvm::any_of(group.slots, isSame); });
     return isFound;
   }
   /// Forgets how far ahead slots are, which is known in the innermost loop only.
   static void forget(State &state) {
-    state.forEach([](CopySet &group) {
-      group.change([](UsedSlot slot) {
-        return slot.kind == UsedSlot::Kind::Ahead ? UsedSlot{slot.buffer} : slot;
-      });
+    state.change([](UsedSlot slot) {
+      return slot.kind == UsedSlot::Kind::Ahead ? UsedSlot{slot.buffer} : slot;
     });
   }
   void enter(Operation *loop, State &state) {
     forget(state);
-    state.forEach([&](CopySet &group) {
-      group.change([&](UsedSlot slot) {
-        if (slot.kind != UsedSlot::Kind::Number)
-          return slot;
-        std::optional<int64_t> first = firstSlotOf(loop, slot.buffer);
-        if (!first)
-          return slot;
-        return UsedSlot{slot.buffer, UsedSlot::Kind::Ahead,
-                        llvm::mod(slot.value - *first, slotsOf(slot.buffer))};
-      });
+    state.change([&](UsedSlot slot) {
+      if (slot.kind != UsedSlot::Kind::Number)
+        return slot;
+      std::optional<int64_t> first = firstSlotOf(loop, slot.buffer);
+      if (!first)
+        return slot;
+      return UsedSlot{slot.buffer, UsedSlot::Kind::Ahead,
+                      llvm::mod(slot.value - *first, slotsOf(slot.buffer))};
     });
   }
   void goOn(State &state) {
-    state.forEach([](CopySet &group) {
-      group.change([](UsedSlot slot) {
-        if (slot.kind == UsedSlot::Kind::Ahead)
-          slot.value = llvm::mod(slot.value - 1, slotsOf(slot.buffer));
-        return slot;
-      });
+    state.change([](UsedSlot slot) {
+      if (slot.kind == UsedSlot::Kind::Ahead)
+        slot.value = llvm::mod(slot.value - 1, slotsOf(slot.buffer));
+      return slot;
     });
   }
   void leave(State &state) { forget(state); }
@@ -300,8 +337,10 @@ struct SlotWalk : PathWalk<SlotWalk, CopyGroups<CopySet>> {
 SetVector<Operation *> tw::reachedInFlight(Operation *root) {
   SetVector<Operation *> early;
   root->walk([&](func::FuncOp kernel) {
-    auto stop = [](AsyncCopyOp) { return WalkResult::interrupt(); };
-    if (!kernel.walk(stop).wasInterrupted())
+    WalkResult found = kernel.walk([](Operation *op) {
+      return isa<AsyncCopyOp, BoxCopyOp>(op) ? WalkResult::interrupt() : WalkResult::advance();
+    });
+    if (!found.wasInterrupted())
       return;
     SlotWalk walk(mostPendingOf(kernel), early);
     for (Block &block : kernel.getBody())

@@ -87,11 +87,13 @@ struct LaterWrite {
 
 static Operation *loopAround(Operation *op) { return op->getParentOfType<LoopLikeOpInterface>(); }
 
-static Value writtenBuffer(Operation *op) {
+static SmallVector<Value> writtenBuffers(Operation *op) {
   if (auto store = dyn_cast<StoreSharedOp>(op))
-    return store.getBuffer();
-  auto copy = dyn_cast<AsyncCopyOp>(op);
-  return copy ? copy.getBuffer() : Value();
+    return {store.getBuffer()};
+  if (auto copy = dyn_cast<AsyncCopyOp>(op))
+    return {copy.getBuffer()};
+  auto boxes = dyn_cast<BoxCopyOp>(op);
+  return boxes ? llvm::to_vector(boxes.getBuffers()) : SmallVector<Value>();
 }
 
 /// Collects writes from `op` on until the next barrier. Returns true if the block ends before one.
@@ -100,7 +102,7 @@ static bool collectInBlock(Operation *op, unsigned iterations,
   for (; op; op = op->getNextNode()) {
     if (isBarrierOfCta(op))
       return false;
-    if (Value buffer = writtenBuffer(op))
+    for (Value buffer : writtenBuffers(op))
       writes.push_back({buffer, iterations});
     for (Region &region : op->getRegions())
       if (!region.empty())
@@ -311,8 +313,12 @@ Flights Waits::visit(Operation *op, Flights flights) {
   });
   if (isBarrierOfCta(op) && !flights.all.empty())
     awaitOverwritten(op, writesBehind(op), flights);
-  else if (Value buffer = writtenBuffer(op)) // behind no barrier
-    awaitOverwritten(op, LaterWrite{buffer, 0, loopAround(op)}, flights);
+  else if (SmallVector<Value> buffers = writtenBuffers(op); !buffers.empty()) // behind no barrier
+    awaitOverwritten(
+        op,
+        llvm::map_to_vector(buffers,
+                            [&](Value buffer) { return LaterWrite{buffer, 0, loopAround(op)}; }),
+        flights);
   else if (isa<func::ReturnOp>(op) && !flights.all.empty())
     awaitBefore(op, 0, flights);
   else if (auto loop = dyn_cast<scf::ForOp>(op))
@@ -386,9 +392,12 @@ Fences::State Fences::visit(Operation *op, State state) {
     return state;
   }
   bool needsFence = isBarrierOfCta(op) && !state.written.empty();
-  if (Value buffer = writtenBuffer(op); buffer && read.contains(allocOf(buffer)))
-    (isa<AsyncCopyOp>(op) ? state.copying : state.written).insert(allocOf(buffer));
-  else if (auto wait = dyn_cast<AsyncWaitOp>(op)) {
+  // What a machine copies in boxes, it reads and writes like products.
+  SmallVector<Value> buffers = isa<BoxCopyOp>(op) ? SmallVector<Value>() : writtenBuffers(op);
+  for (Value buffer : buffers)
+    if (read.contains(allocOf(buffer)))
+      (isa<AsyncCopyOp>(op) ? state.copying : state.written).insert(allocOf(buffer));
+  if (auto wait = dyn_cast<AsyncWaitOp>(op)) {
     state.written.insert(state.copying.begin(), state.copying.end());
     if (wait.getPending() == 0)
       state.copying.clear();

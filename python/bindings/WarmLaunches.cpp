@@ -2,6 +2,7 @@
 // and into it, with no code of Python between. Whatever is new, Python launches.
 #include "python/bindings/Bindings.h"
 #include "python/bindings/Interpreter.h"
+#include "runtime/codes/Codes.h"
 
 namespace py = pybind11;
 using namespace tw;
@@ -65,7 +66,7 @@ private:
   bool bind(std::span<PyObject *const> given, PyObject *names);
   py::object find(PyObject *facts) const;
   bool resolve();
-  void run(Kernel &kernel);
+  bool run(Kernel &kernel);
 };
 } // namespace
 
@@ -200,7 +201,8 @@ static uint64_t currentStream(PyObject *read) {
   return handle;
 }
 
-void Call::run(Kernel &kernel) {
+/// Returns false where Python has to launch another kernel: no tensor map describes an array.
+bool Call::run(Kernel &kernel) {
   std::pmr::vector<LaunchArgument> arguments(kernel.positions.size(), values.get_allocator());
   for (size_t i = 0; i < arguments.size(); ++i) {
     const python::PassedArgument &argument = passed[kernel.positions[i]];
@@ -210,9 +212,12 @@ void Call::run(Kernel &kernel) {
   python::markWritten(kernel, values, launcher[kMark]);
   py::object report = python::runGrid(kernel, extents, arguments);
   if (report.is_none())
-    return;
+    return true;
+  if (py::cast<std::string>(report["code"]) == codeName(Code::TensorMapRefused))
+    return false;
   py::handle raise = launcher[kRaise];
   raise(report);
+  return true;
 }
 
 /// The kernel that was launched, or None for a grid of no programs; null where Python has to
@@ -237,7 +242,8 @@ PyObject *Call::launch(std::span<PyObject *const> given, PyObject *names) {
   if (isCurrent.ptr() != Py_True)
     return nullptr;
   extents.stream = currentStream(member(entry, mReadStream));
-  run(*static_cast<Kernel *>(PyCapsule_GetPointer(member(entry, mKernel), nullptr)));
+  if (!run(*static_cast<Kernel *>(PyCapsule_GetPointer(member(entry, mKernel), nullptr))))
+    return nullptr;
   return Py_NewRef(member(entry, mCompiled));
 }
 

@@ -173,3 +173,61 @@ func.func @mixed_product(%c: tensor<16x16xi32, #acc>) {
   %d = simt.dot_shared %s, %s, %c ieee : !simt.shared<[16, 16], bf16, #a>, !simt.shared<[16, 16], bf16, #a> -> tensor<16x16xi32, #acc>
   return
 }
+
+// -----
+
+module attributes {simt.tensor_maps = [#simt.tensor_map<0 of f16 extents [<2147483648>, <1 of [1]>] strides [<1 of [2]>] box [32, 8] span 64>]} {
+func.func @boxes(%p: !tile.ptr<f16>, %m: i32, %s: i32, %b: !simt.shared<[8, 32], f16, #tile.layout<[8, 32] offset = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [1, 0], [2, 8], [4, 16]]>>, %flat: !simt.shared<[8, 32], f16, #tile.layout<[8, 32] offset = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [1, 0], [2, 0], [4, 0]]>>, %on: !simt.shared<[1], i64, #tile.layout<[1] offset = []>>, %e: i1) {
+  // expected-error @below {{has a coordinate for each dimension of each box}}
+  simt.box_copy maps [0] at [%m] to %b on %on if %e : !simt.shared<[8, 32], f16, #tile.layout<[8, 32] offset = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [1, 0], [2, 8], [4, 16]]>> on !simt.shared<[1], i64, #tile.layout<[1] offset = []>>
+  return
+}
+}
+
+// -----
+
+module attributes {simt.tensor_maps = [#simt.tensor_map<0 of f16 extents [<2147483648>, <1 of [1]>] strides [<1 of [2]>] box [32, 8] span 64>]} {
+func.func @boxes(%p: !tile.ptr<f16>, %m: i32, %s: i32, %b: !simt.shared<[8, 32], f16, #tile.layout<[8, 32] offset = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [1, 0], [2, 8], [4, 16]]>>, %flat: !simt.shared<[8, 32], f16, #tile.layout<[8, 32] offset = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [1, 0], [2, 0], [4, 0]]>>, %on: !simt.shared<[1], i64, #tile.layout<[1] offset = []>>, %e: i1) {
+  // expected-error @below {{names a tensor map that the module does not have}}
+  simt.box_copy maps [1] at [%m, %s] to %b on %on if %e : !simt.shared<[8, 32], f16, #tile.layout<[8, 32] offset = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [1, 0], [2, 8], [4, 16]]>> on !simt.shared<[1], i64, #tile.layout<[1] offset = []>>
+  return
+}
+}
+
+// -----
+
+module attributes {simt.tensor_maps = [#simt.tensor_map<0 of f16 extents [<2147483648>, <1 of [1]>] strides [<1 of [2]>] box [32, 8] span 64>]} {
+func.func @boxes(%p: !tile.ptr<f16>, %m: i32, %s: i32, %b: !simt.shared<[8, 32], f16, #tile.layout<[8, 32] offset = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [1, 0], [2, 8], [4, 16]]>>, %flat: !simt.shared<[8, 32], f16, #tile.layout<[8, 32] offset = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [1, 0], [2, 0], [4, 0]]>>, %on: !simt.shared<[1], i64, #tile.layout<[1] offset = []>>, %e: i1) {
+  // expected-error @below {{names a map for each buffer}}
+  simt.box_copy maps [0, 0] at [%m, %s] to %b on %on if %e : !simt.shared<[8, 32], f16, #tile.layout<[8, 32] offset = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [1, 0], [2, 8], [4, 16]]>> on !simt.shared<[1], i64, #tile.layout<[1] offset = []>>
+  return
+}
+}
+
+// -----
+
+module attributes {simt.tensor_maps = [#simt.tensor_map<0 of f16 extents [<2147483648>, <1 of [1]>] strides [<1 of [2]>] box [32, 8] span 64>]} {
+func.func @boxes(%p: !tile.ptr<f16>, %m: i32, %s: i32, %b: !simt.shared<[8, 32], f16, #tile.layout<[8, 32] offset = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [1, 0], [2, 8], [4, 16]]>>, %flat: !simt.shared<[8, 32], f16, #tile.layout<[8, 32] offset = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [1, 0], [2, 0], [4, 0]]>>, %on: !simt.shared<[1], i64, #tile.layout<[1] offset = []>>, %e: i1) {
+  // expected-error @below {{copies to slabs of the map's elements}}
+  simt.box_copy maps [0] at [%m, %s] to %flat on %on if %e : !simt.shared<[8, 32], f16, #tile.layout<[8, 32] offset = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [1, 0], [2, 0], [4, 0]]>> on !simt.shared<[1], i64, #tile.layout<[1] offset = []>>
+  return
+}
+}
+
+// -----
+
+// expected-error @below {{a tensor map has an extent for each dimension}}
+#map = #simt.tensor_map<0 of f16 extents [<8>] strides [<1>] box [32, 8] span 64>
+module attributes {simt.tensor_maps = [#map]} {}
+
+// -----
+
+// expected-error @below {{boxes have extents of 1 to 256}}
+#map = #simt.tensor_map<0 of f16 extents [<8>, <8>] strides [<1>] box [32, 512] span 64>
+module attributes {simt.tensor_maps = [#map]} {}
+
+// -----
+
+// expected-error @below {{a tensor map has 2 to 5 dimensions}}
+#map = #simt.tensor_map<0 of f16 extents [<8>] strides [<1>] box [32] span 64>
+module attributes {simt.tensor_maps = [#map]} {}

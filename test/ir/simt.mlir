@@ -56,3 +56,36 @@ func.func @thread(%p: !llvm.ptr<1>, %m: i1, %v: vector<4xf32>) {
   simt.global_store %p, %x mask %m : !llvm.ptr<1>, vector<4xf32>
   return
 }
+
+// CHECK: module attributes {simt.tensor_maps = [#simt.tensor_map<0 of f16 extents[<2147483648>, <1 of[1]>] strides[<1 of[2]>] box[32, 8] span 64>]}
+module attributes {simt.tensor_maps = [#simt.tensor_map<0 of f16 extents [<2147483648>, <1 of [1]>] strides [<1 of [2]>] box [32, 8] span 64>]} {
+// CHECK-LABEL: @boxes
+func.func @boxes(%p: !tile.ptr<f16>, %m: i32, %s: i32, %b: !simt.shared<[8, 32], f16, #tile.layout<[8, 32] offset = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [1, 0], [2, 8], [4, 16]]>>, %e: i1) {
+  // CHECK: %[[PHASES:.*]] = simt.alloc_shared "phases" slots 2
+  %phases = simt.alloc_shared "phases" slots 2 : !simt.shared<[1], i64, #tile.layout<[1] offset = []>>
+  // CHECK: simt.phase_init %[[PHASES]] slots 2
+  simt.phase_init %phases slots 2 : !simt.shared<[1], i64, #tile.layout<[1] offset = []>>
+  %zero = arith.constant 0 : i32
+  %on = simt.slot %phases[%zero] : !simt.shared<[1], i64, #tile.layout<[1] offset = []>>
+  // CHECK: simt.box_copy maps [0] at[%{{.*}}, %{{.*}}] to %{{.*}} on %{{.*}} if %{{.*}}
+  simt.box_copy maps [0] at [%m, %s] to %b on %on if %e : !simt.shared<[8, 32], f16, #tile.layout<[8, 32] offset = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [1, 0], [2, 8], [4, 16]]>> on !simt.shared<[1], i64, #tile.layout<[1] offset = []>>
+  // CHECK: simt.phase_await %{{.*}}, %{{.*}} : !simt.shared<[1], i64
+  simt.phase_await %on, %zero : !simt.shared<[1], i64, #tile.layout<[1] offset = []>>
+  // CHECK: simt.phase_drop %[[PHASES]] slots 2
+  simt.phase_drop %phases slots 2 : !simt.shared<[1], i64, #tile.layout<[1] offset = []>>
+  return
+}
+}
+
+// CHECK-LABEL: @one_thread
+func.func @one_thread(%p: !llvm.ptr<3>, %c: i32) {
+  // CHECK: simt.elect
+  %e = simt.elect
+  // CHECK: simt.tensor_map 0 : !llvm.ptr
+  %map = simt.tensor_map 0 : !llvm.ptr
+  // CHECK: simt.phase_expect %{{.*}}, 512 : !llvm.ptr<3>
+  simt.phase_expect %p, 512 : !llvm.ptr<3>
+  // CHECK: simt.copy_box %{{.*}}[%{{.*}}, %{{.*}}], %{{.*}} on %{{.*}} : !llvm.ptr, !llvm.ptr<3> on !llvm.ptr<3>
+  simt.copy_box %map[%c, %c], %p on %p : !llvm.ptr, !llvm.ptr<3> on !llvm.ptr<3>
+  return
+}

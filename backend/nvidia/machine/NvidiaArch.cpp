@@ -31,6 +31,7 @@ static constexpr NvidiaArch kArchs[] = {
      .sharedBytes = 227 * 1024,
      .features = kHopper,
      .multipliesByWarpgroup = true,
+     .copiesBoxes = true,
      .bestAssemblers = kOnly130},
     {"sm_100a", 100, "86", 227 * 1024, kHopper},
     {.name = "sm_120",
@@ -141,16 +142,19 @@ static llvm::SmallVector<tile::AsyncMmaAttr> asyncMmaInstructions(mlir::Builder 
 }
 
 tile::TargetAttr tw::describeNvidia(mlir::MLIRContext &context, const NvidiaArch &arch,
-                                    bool roundsSeparately, unsigned registers) {
+                                    NvidiaChoices choices) {
   mlir::Builder builder(&context);
   llvm::SmallVector<tile::Feature> features(arch.features);
-  if (roundsSeparately)
+  if (choices.roundsSeparately)
     features.push_back(tile::Feature::SeparateRounding);
   llvm::SmallVector<tile::AsyncMmaAttr> asyncMma;
   if (arch.multipliesByWarpgroup)
-    asyncMma = asyncMmaInstructions(builder, registers);
-  auto copies =
-      tile::CopyAttr::get(&context, tile::CopyKind::EachLane, {4, 8, 16}, tile::WaitKind::Groups);
+    asyncMma = asyncMmaInstructions(builder, choices.registers);
+  llvm::SmallVector<tile::CopyAttr> copies = {
+      tile::CopyAttr::get(&context, tile::CopyKind::EachLane, {4, 8, 16}, tile::WaitKind::Groups)};
+  if (arch.copiesBoxes && choices.copiesBoxes)
+    copies.push_back(tile::CopyAttr::get(&context, tile::CopyKind::Boxes, {16, 32, 64, 128},
+                                         tile::WaitKind::Barriers));
   return tile::TargetAttr::get(&context, /*warp_size=*/32, arch.sharedBytes, /*registers=*/255,
                                /*spare_registers=*/52, /*max_warps=*/32, /*vector_bits=*/128,
                                /*line_bytes=*/128, /*sector_bytes=*/32, /*banks=*/32,

@@ -34,6 +34,8 @@ struct NvidiaArch {
   bool multipliesFloat8 = false;
   /// True if four warps together multiply from shared memory (wgmma).
   bool multipliesByWarpgroup = false;
+  /// True if one thread copies boxes of arrays to shared memory (TMA).
+  bool copiesBoxes = false;
   /// The name under which the same GPU also has instructions that no later one need have; "" where
   /// `name` is that name, or there is none. Code for it runs on this GPU only.
   llvm::StringLiteral specificName = "";
@@ -49,10 +51,17 @@ const NvidiaArch *findNvidiaArch(llvm::StringRef name);
 /// Names of all of them: "sm_80", ...
 std::vector<std::string> nvidiaArchs();
 
+/// Choices of a launch among what a GPU can do.
+struct NvidiaChoices {
+  bool roundsSeparately = false; // `separate_rounding`
+  bool copiesBoxes = true;       // where the GPU does
+  unsigned registers = 255;      // of a thread
+};
+
 /// The facts that passes see as the module attribute `tile.target`, and with them the launch's
-/// choice of `separate_rounding` and the registers that its threads may have.
+/// choices.
 tile::TargetAttr describeNvidia(mlir::MLIRContext &context, const NvidiaArch &arch,
-                                bool roundsSeparately = false, unsigned registers = 255);
+                                NvidiaChoices choices = {});
 
 } // namespace tw
 #endif

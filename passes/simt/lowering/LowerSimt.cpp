@@ -96,6 +96,9 @@ LogicalResult SimtFunction::lowerOperation(Operation *op) {
       .Case([&](MmaWaitOp wait) { return lowerMmaWait(wait); })
       .Case([&](SlotOp slot) { return lowerSlot(slot); })
       .Case([&](AsyncCopyOp copy) { return lowerAsyncCopy(copy); })
+      .Case([&](BoxCopyOp copy) { return lowerBoxCopy(copy); })
+      .Case<PhaseInitOp, PhaseDropOp, PhaseAwaitOp>(
+          [&](Operation *phase) { return lowerPhase(phase); })
       .Case([&](tile::PrintOp print) { return lowerPrint(print); })
       .Case([&](tile::AssertOp check) { return lowerAssert(check); })
       .Case([&](tile::InlineAsmOp assembly) { return lowerInlineAsm(assembly); })

@@ -42,15 +42,21 @@ struct Rewriter {
   Value isReached(LoadOp load, const IRMapping &mapping, Value exists);
   void copy(const PipelinedLoad &pipelined, Value ring, const IRMapping &mapping, Value exists,
             Value slot, std::optional<int64_t> phase);
+  void copyBoxes(unsigned group, const IRMapping &mapping, Value exists, Value slot,
+                 IntegerAttr phase);
   void commit();
   void storeStaged();
   AheadState prologue();
   void runAhead(AheadState &state, Value induction, ArrayRef<Value> bounds, Value slot);
   void waitForGroup(unsigned group, int64_t numStarted);
+  void makeBarriers();
+  void dropBarriers();
   void waitForLaterGroups();
   void replaceLoad(const PipelinedLoad &pipelined, Value ring, Value slot);
   void moveBody(scf::ForOp next, const AheadState &state, Value slot);
+  Value isLastSlot(Value slot);
   Value slotAfter(Value slot);
+  Value parityAfter(Value slot);
   /// Two slots take turns, or one is all there is: the one that is written is the next one.
   bool alternates() const {
     return (pipeline.isThroughRegisters || pipeline.isPacked) && depth.numSlots <= 2;
@@ -68,6 +74,8 @@ struct Rewriter {
   OpBuilder builder;
   Location loc;
   SmallVector<Value> rings;                    // per load
+  SmallVector<Value> barriers;                 // of boxes: per group
+  Value slotRead, parity;                      // in the loop: of its iteration
   SmallVector<std::pair<Value, Value>> staged; // tiles in registers, and where they will lie
   Value nextExists; // in the loop: whether there is an iteration whose copies are to be started
 };
@@ -143,8 +151,58 @@ void Rewriter::copy(const PipelinedLoad &pipelined, Value ring, const IRMapping 
 }
 
 void Rewriter::commit() {
-  if (!pipeline.isThroughRegisters)
+  if (!pipeline.isThroughRegisters && !pipeline.isOfBoxes)
     AsyncCommitOp::create(builder, loc);
+}
+
+//===-- Boxes --------------------------------------------------------------------------------===//
+
+/// Returns the number of a tensor map, which the module has from now on.
+static int32_t numberOf(ModuleOp module, TensorMapAttr map) {
+  SmallVector<Attribute> maps(tensorMapsOf(module));
+  auto *found = llvm::find(maps, map);
+  int32_t number = found - maps.begin();
+  if (found == maps.end())
+    maps.push_back(map);
+  module->setAttr(kTensorMaps, ArrayAttr::get(module.getContext(), maps));
+  return number;
+}
+
+void Rewriter::copyBoxes(unsigned group, const IRMapping &mapping, Value exists, Value slot,
+                         IntegerAttr phase) {
+  SmallVector<int32_t> maps;
+  SmallVector<Value> coordinates, places;
+  for (auto [pipelined, ring] : llvm::zip(pipeline.loads, rings)) {
+    if (pipelined.group != group)
+      continue;
+    maps.push_back(numberOf(loop->getParentOfType<ModuleOp>(), pipelined.box));
+    places.push_back(SlotOp::create(builder, loc, ring, slot, phase));
+    for (Value coordinate : pipelined.coordinates)
+      coordinates.push_back(mapping.lookupOrDefault(coordinate));
+  }
+  Value barrier = SlotOp::create(builder, loc, barriers[group], slot, phase);
+  BoxCopyOp::create(builder, loc, maps, coordinates, places, barrier, exists);
+}
+
+/// Makes the barriers of all slots. What threads wrote where slots are is behind them as well.
+void Rewriter::makeBarriers() {
+  auto i64 = builder.getI64Type();
+  auto layout = LayoutAttr::get(builder.getContext(), LinearLayout({1}, {}));
+  for (unsigned group = 0; group < pipeline.numGroups(); ++group) {
+    barriers.push_back(AllocSharedOp::create(
+        builder, loc, SharedType::get(builder.getContext(), {1}, i64, layout), "barriers of loads",
+        /*offset=*/nullptr, builder.getI64IntegerAttr(depth.numSlots)));
+    PhaseInitOp::create(builder, loc, barriers.back(), depth.numSlots);
+  }
+  FenceAsyncOp::create(builder, loc);
+  simt::BarrierOp::create(builder, loc, /*warp=*/false);
+}
+
+/// Makes the barriers' memory free behind the loop, when no thread waits there any more.
+void Rewriter::dropBarriers() {
+  simt::BarrierOp::create(builder, loc, /*warp=*/false);
+  for (Value barrier : barriers)
+    PhaseDropOp::create(builder, loc, barrier, depth.numSlots);
 }
 
 void Rewriter::storeStaged() {
@@ -193,6 +251,11 @@ void Rewriter::runStep(unsigned step, AheadState &state, AheadIteration iteratio
 /// which they are needed.
 void Rewriter::startCopies(const IRMapping &mapping, Value exists, Value slot,
                            std::optional<int64_t> phase) {
+  for (unsigned group = 0; pipeline.isOfBoxes && group < pipeline.numGroups(); ++group)
+    copyBoxes(group, mapping, exists, slot,
+              phase ? builder.getI64IntegerAttr(*phase) : IntegerAttr());
+  if (pipeline.isOfBoxes)
+    return;
   unsigned group = 0;
   for (auto [pipelined, ring] : llvm::zip(pipeline.loads, rings)) {
     if (pipelined.group != group)
@@ -294,6 +357,12 @@ void Rewriter::runAhead(AheadState &state, Value induction, ArrayRef<Value> boun
 void Rewriter::waitForGroup(unsigned group, int64_t numStarted) {
   if (pipeline.isThroughRegisters)
     return;
+  if (pipeline.isOfBoxes) {
+    Value barrier =
+        SlotOp::create(builder, loc, barriers[group], slotRead, builder.getI64IntegerAttr(0));
+    PhaseAwaitOp::create(builder, loc, barrier, parity);
+    return;
+  }
   unsigned later = pipeline.numGroups() - 1 - group;
   AsyncWaitOp::create(builder, loc, later + numStarted * pipeline.numGroups());
   simt::BarrierOp::create(builder, loc, /*warp=*/false);
@@ -361,6 +430,13 @@ SmallVector<Value> Rewriter::iterationBounds() {
   return bounds;
 }
 
+/// Returns whether the ring begins again behind a slot.
+Value Rewriter::isLastSlot(Value slot) {
+  Value one = arith::AddIOp::create(builder, loc, slot, slotNumber(1));
+  return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, one,
+                               slotNumber(depth.numSlots));
+}
+
 /// The slot of the next iteration.
 Value Rewriter::slotAfter(Value slot) {
   if (depth.numSlots == 1)
@@ -368,15 +444,21 @@ Value Rewriter::slotAfter(Value slot) {
   if (alternates())
     return arith::XOrIOp::create(builder, loc, slot, slotNumber(1));
   Value one = arith::AddIOp::create(builder, loc, slot, slotNumber(1));
-  Value isLast = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, one,
-                                       slotNumber(depth.numSlots));
-  return arith::SelectOp::create(builder, loc, isLast, slotNumber(0), one);
+  return arith::SelectOp::create(builder, loc, isLastSlot(slot), slotNumber(0), one);
+}
+
+/// The parity of the next iteration's phase: all slots have one of the same parity in turn.
+Value Rewriter::parityAfter(Value slot) {
+  Value turns = arith::ExtUIOp::create(builder, loc, builder.getI32Type(), isLastSlot(slot));
+  return arith::XOrIOp::create(builder, loc, parity, turns);
 }
 
 /// Moves the loop's body behind what `next` does ahead, and yields that as well.
 void Rewriter::moveBody(scf::ForOp next, const AheadState &state, Value slot) {
   Block *body = next.getBody(), *old = loop.getBody();
-  Value following = slotAfter(slot);
+  Value following = slotAfter(slot), parityFollowing;
+  if (pipeline.isOfBoxes)
+    parityFollowing = parityAfter(slot);
   waitForLaterGroups();
   for (auto [pipelined, ring] : llvm::zip(pipeline.loads, rings))
     replaceLoad(pipelined, ring, slot);
@@ -387,6 +469,8 @@ void Rewriter::moveBody(scf::ForOp next, const AheadState &state, Value slot) {
   yielded.push_back(following);
   if (!alternates())
     yielded.push_back(slot);
+  if (parityFollowing)
+    yielded.push_back(parityFollowing);
   Operation *yield = body->getTerminator();
   builder.setInsertionPoint(yield);
   storeStaged();
@@ -419,15 +503,16 @@ static SmallVector<MmaOp> productsToStartBehind(Operation *from) {
 /// Moves what runs ahead, from `first` to before `end`, behind products that run by themselves: the
 /// machine multiplies while copies are started. Where these add to sums of the iteration before,
 /// all wait there for the latter, which has read the slots: those of two iterations are in flight.
-static void startBehindProducts(Operation *first, Operation *end) {
+/// So they do where no barrier is before `first`.
+static void startBehindProducts(Operation *first, Operation *end, bool needsBarrier) {
   SmallVector<MmaOp> products = productsToStartBehind(end);
+  if (needsBarrier || (!products.empty() && isa<BlockArgument>(products.back().getAcc()))) {
+    OpBuilder builder(first);
+    first = simt::BarrierOp::create(builder, first->getLoc(), /*warp=*/false);
+  }
   if (products.empty())
     return;
   MmaOp last = products.back();
-  if (isa<BlockArgument>(last.getAcc())) {
-    OpBuilder builder(first);
-    first = simt::BarrierOp::create(builder, last.getLoc(), /*warp=*/false);
-  }
   Block *block = last->getBlock();
   block->getOperations().splice(std::next(last->getIterator()), block->getOperations(),
                                 first->getIterator(), end->getIterator());
@@ -435,6 +520,8 @@ static void startBehindProducts(Operation *first, Operation *end) {
 
 void Rewriter::run() {
   allocate();
+  if (pipeline.isOfBoxes)
+    makeBarriers();
   AheadState state = prologue();
   SmallVector<Value> bounds = iterationBounds();
   SmallVector<Value> inits(loop.getInitArgs());
@@ -443,26 +530,35 @@ void Rewriter::run() {
   inits.push_back(slotNumber(0));
   if (!alternates())
     inits.push_back(slotNumber(depth.numSlots - 1));
+  if (pipeline.isOfBoxes)
+    inits.push_back(slotNumber(0));
 
   auto next = scf::ForOp::create(builder, loc, loop.getLowerBound(), loop.getUpperBound(),
                                  loop.getStep(), inits);
   next->setDiscardableAttrs(loop->getDiscardableAttrDictionary());
   builder.setInsertionPointToStart(next.getBody());
-  auto arguments = next.getRegionIterArgs();
+  ArrayRef<BlockArgument> arguments = next.getRegionIterArgs();
+  if (pipeline.isOfBoxes) {
+    parity = arguments.back();
+    arguments = arguments.drop_back();
+  }
   Value slot = alternates() ? arguments.back() : arguments.end()[-2];
+  slotRead = slot;
   Value written = alternates() ? slotAfter(slot) : Value(arguments.back());
   waitForGroup(0, distance() - 1);
-  state = state.withValues(arguments.drop_front(numOwn));
+  state = state.withValues(ValueRange(arguments).drop_front(numOwn));
   Operation *barrier = pipeline.isThroughRegisters ? nullptr : &next.getBody()->back();
   runAhead(state, next.getInductionVar(), bounds, written);
   Operation *last = &next.getBody()->back();
   moveBody(next, state, slot);
   if (barrier)
-    startBehindProducts(barrier->getNextNode(), last->getNextNode());
+    startBehindProducts(barrier->getNextNode(), last->getNextNode(), pipeline.isOfBoxes);
   for (unsigned i = 0; i < numOwn; ++i)
     loop.getResult(i).replaceAllUsesWith(next.getResult(i));
   builder.setInsertionPointAfter(next);
-  if (!pipeline.isThroughRegisters)
+  if (pipeline.isOfBoxes)
+    dropBarriers();
+  else if (!pipeline.isThroughRegisters)
     AsyncWaitOp::create(builder, loc, 0);
   emitCodedRemark(next, Code::PipelinedLoads)
       << "pipelined: the copies of " << pipeline.loads.size()

@@ -9,13 +9,20 @@
 namespace tw::simt {
 
 /// A load whose tile is copied into a ring of slots instead: where the machine copies by itself, in
-/// pieces of `vector` neighbours along `dim`, and the loop waits for the copies of one `group`
-/// together.
+/// pieces of `vector` neighbours along `dim`, or as a `box` that begins at `coordinates`, and the
+/// loop waits for the copies of one `group` together.
 struct PipelinedLoad {
   tile::LoadOp load;
   SharedType slot;
   unsigned vector = 1, dim = 0;
   unsigned group = 0;
+  TensorMapAttr box = {};
+  llvm::SmallVector<mlir::Value> coordinates = {};
+
+  /// Returns what the copy needs in its iteration.
+  llvm::SmallVector<mlir::Value> sources() {
+    return box ? coordinates : llvm::SmallVector<mlir::Value>(load->getOperands());
+  }
 };
 
 /// The part of an iteration that runs a given number of iterations early, in the order of the
@@ -44,6 +51,9 @@ struct LoopPipeline {
   bool isThroughRegisters = false;
   /// The machine's copies put what the lanes of a warp copy one after the other.
   bool isPacked = false;
+  /// All tiles are boxes: one thread starts their copies, and phase barriers say when they are
+  /// there.
+  bool isOfBoxes = false;
 
   unsigned numGroups() const { return loads.back().group + 1; }
 };

@@ -7,6 +7,7 @@
 #include "passes/simt/LayoutRules.h"
 #include "passes/simt/layout/AsyncCopies.h"
 #include "passes/simt/layout/BufferChoice.h"
+#include "passes/simt/pipeline/BoxCopies.h"
 #include "passes/simt/pipeline/LoopPipeline.h"
 #include "passes/simt/product/AsyncOperands.h"
 #include "runtime/codes/Codes.h"
@@ -35,6 +36,8 @@ struct Planner {
   bool findPieces(PipelinedLoad &pipelined);
   std::optional<PipelinedLoad> tryLoad(LoadOp load);
   bool isOverwritten(LoadOp load);
+  std::optional<BoxSource> boxOf(LoadOp load);
+  bool takeBoxes(LoopPipeline &pipeline);
 
   scf::ForOp loop;
   tile::TargetAttr target;
@@ -250,6 +253,53 @@ std::optional<PipelinedLoad> Planner::tryLoad(LoadOp load) {
   return std::nullopt;
 }
 
+//===-- Boxes --------------------------------------------------------------------------------===//
+
+/// Reads a load as that of a box whose coordinates can be computed ahead.
+std::optional<BoxSource> Planner::boxOf(LoadOp load) {
+  obstacle = "no product reads it as it is, or it is in a branch";
+  std::optional<OperandSlabs> slabs = slabsOfOperand(facts, load);
+  if (!slabs || load->getBlock() != loop.getBody())
+    return std::nullopt;
+  std::optional<BoxSource> source = boxSourceOf(facts, load, *slabs, obstacle);
+  for (const Polynomial &coordinate : source ? source->coordinates : ArrayRef<Polynomial>())
+    for (const Monomial &monomial : coordinate.all())
+      if (!llvm::all_of(monomial.leaves, [&](Value leaf) { return addAhead(leaf); }))
+        return std::nullopt;
+  return source;
+}
+
+/// Copies all tiles of the pipeline as boxes, if the machine can and they are: then only where they
+/// begin is computed ahead.
+bool Planner::takeBoxes(LoopPipeline &pipeline) {
+  if (!boxCopyOf(target))
+    return false;
+  auto aheadBefore = std::exchange(ahead, {});
+  auto carriedBefore = std::exchange(carried, {});
+  SmallVector<BoxSource> sources;
+  for (const PipelinedLoad &pipelined : pipeline.loads) {
+    std::optional<BoxSource> source = boxOf(pipelined.load);
+    if (!source) {
+      emitCodedRemark(pipelined.load, Code::BoxCopies)
+          << "threads copy the tiles of this loop, in place of copies of boxes: " << obstacle;
+      ahead = std::move(aheadBefore);
+      carried = std::move(carriedBefore);
+      return false;
+    }
+    sources.push_back(std::move(*source));
+  }
+  for (auto [pipelined, source] : llvm::zip(pipeline.loads, sources)) {
+    OpBuilder builder(pipelined.load);
+    pipelined.box = source.map;
+    for (const Polynomial &coordinate : source.coordinates) {
+      pipelined.coordinates.push_back(
+          emitCoordinate(builder, LoadOp(pipelined.load).getLoc(), coordinate));
+      addAhead(pipelined.coordinates.back());
+    }
+  }
+  return true;
+}
+
 //===-- Loads that feed addresses ------------------------------------------------------------===//
 
 namespace {
@@ -344,7 +394,7 @@ Closure StepPlanner::closureOf(unsigned step) {
   Closure closure(pipeline.loop, earlyLoads);
   if (step == 0)
     for (PipelinedLoad &pipelined : pipeline.loads) {
-      for (Value operand : pipelined.load->getOperands())
+      for (Value operand : pipelined.sources())
         closure.add(operand);
       closure.addBranchesAround(pipelined.load);
     }
@@ -455,6 +505,7 @@ std::optional<LoopPipeline> tw::simt::planPipeline(scf::ForOp loop, bool isAsked
           << "this load is not copied ahead of the iterations that need it: " << planner.obstacle;
   if (pipeline.loads.empty())
     return std::nullopt;
+  pipeline.isOfBoxes = planner.takeBoxes(pipeline);
   groupByProducts(pipeline, numStages);
   StepPlanner(pipeline, planner.ahead.getArrayRef()).run();
   return pipeline;

@@ -39,6 +39,13 @@ static SmallVector<SharedAccessOf, 2> sharedAccessesOf(Operation *op) {
       .Case([](AsyncCopyOp copy) {
         return List{accessOf(copy.getBuffer(), true, copy.getPtr().getType())};
       })
+      .Case<PhaseInitOp, PhaseDropOp>(
+          [](auto phases) { return List{accessOf(phases.getBarrier(), true, Type())}; })
+      .Case([](PhaseAwaitOp phase) { return List{accessOf(phase.getBarrier(), false, Type())}; })
+      .Case([](BoxCopyOp copy) {
+        return llvm::map_to_vector<2>(copy.getBuffers(),
+                                      [](Value buffer) { return accessOf(buffer, true, Type()); });
+      })
       .Case(
           [](LoadSharedOp load) { return List{accessOf(load.getBuffer(), false, load.getType())}; })
       .Case([](GatherSharedOp gather) { return List{accessOf(gather.getBuffer(), false, Type())}; })
@@ -283,7 +290,8 @@ void PendingAccesses::add(Operation *op) {
     for (Access &access : accesses)
       if (access.isInFlight)
         access.isInFlight = access.isPastBarrier = access.isOrderedInWarp = false;
-  if (sharedAccessesOf(op).empty() && !isa<MemoryAccess>(op))
+  // A thread that has awaited boxes needs no barrier behind them.
+  if (isa<BoxCopyOp>(op) || (sharedAccessesOf(op).empty() && !isa<MemoryAccess>(op)))
     return;
   auto *found = llvm::find_if(accesses, [&](const Access &access) { return access.op == op; });
   if (found == accesses.end())

@@ -127,7 +127,12 @@ static uint64_t leastUnpipelined(const std::vector<LiveBuffer> &buffers) {
 
 static std::string describe(const std::vector<LiveBuffer> &buffers, ArrayRef<size_t> chosen) {
   std::string list;
-  for (size_t i : chosen)
+  // Phase barriers take a few bytes, about which nothing can be done.
+  auto isOfTiles = [](AllocSharedOp alloc) {
+    return llvm::none_of(alloc->getUsers(), llvm::IsaPred<PhaseInitOp>);
+  };
+  for (size_t i :
+       llvm::make_filter_range(chosen, [&](size_t i) { return isOfTiles(buffers[i].alloc); }))
     list += (list.empty() ? "" : "; ") + describe(buffers[i]);
   return list;
 }

@@ -93,6 +93,11 @@ class Options(NamedTuple):
             on_gpus(Effect.DONE), "sums and products have a rounding each there, always", (True, None)
         ),
     ] = True
+    # Copy boxes of arrays to shared memory by tensor maps, where the device can.
+    tensor_maps: Annotated[
+        bool,
+        flag(_where_heeded("no-tensor-maps"), "it has no tensor maps", (True, None)),
+    ] = True
     # With `debug`: check integers' + - *.
     sanitize_overflow: Annotated[bool, flag(everywhere(Effect.DONE), "", (True, None))] = True
     # Bitcode that `extern_elementwise` calls.
@@ -130,8 +135,8 @@ class Options(NamedTuple):
             words += [library.word for library in self.extern_libs]
         numbers = [(name, value) for name, value in zip(self._fields, self) if name in heeded]
         words += [f"{name}={value}" for name, value in numbers if value]
-        fuses = self.enable_fp_fusion or "no-fusion" not in heeded
-        return words if fuses else [*words, "no-fusion"]
+        refused = {"no-fusion": self.enable_fp_fusion, "no-tensor-maps": self.tensor_maps}
+        return words + [word for word, is_on in refused.items() if not is_on and word in heeded]
 
 
 # The rows of the options that kernels are compiled for, by name.

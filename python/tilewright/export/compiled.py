@@ -83,8 +83,10 @@ def compiled_for(function: JITFunction, wanted: Specialization, target: str) -> 
         if wanted.options[option] not in OPTIONS[option].neutral:
             what = f"{option}={wanted.options[option]!r} is an option of launches from Python"
             raise undecided(function.fn.__name__, what, f"leave {option} out")
+    # A package's launcher makes no tensor maps.
+    options = {**wanted.options, "tensor_maps": False}
     try:
-        compiled = function.compile(wanted.types, wanted.constants, target, **wanted.options)
+        compiled = function.compile(wanted.types, wanted.constants, target, **options)
     except LaunchError as error:
         if error.code not in ("TW0404", "TW0405"):
             raise

@@ -11,12 +11,14 @@ from .arguments.bounds import memories_of
 from ..compile.facts import Facts
 from .options import Chosen
 from .simulated import options_of_launch
-from ..compile import CompiledKernel
+from ..compile import CompiledKernel, compile_request, find_request
 from ..native.errors import LaunchError, raise_report
-from ..native import native
+from ..native import knobs, native
+from .refusals import not_prepared
 
 Programs = tuple[int, int, int]
 _LARGEST = 0x7FFFFFFF
+_MAP_REFUSED = "TW0420"
 
 
 def resolve_grid(grid: Any, arguments: Mapping[str, Any] | None) -> Programs:
@@ -81,5 +83,21 @@ def launch(
         kernel.native, programs, bits, values, mark_written, memory, stream,
         chosen is not None and chosen.launch_cooperative_grid, simulation,
     )  # fmt: skip
-    if report is not None:
+    if report is None:
+        return
+    if report["code"] != _MAP_REFUSED or not kernel.request.options.tensor_maps:
         raise_report(report)
+    launch(_without_maps(kernel), programs, values, bits, chosen)
+
+
+def _without_maps(kernel: CompiledKernel) -> CompiledKernel:
+    """The kernel for arrays that no tensor map describes: with threads' own copies."""
+    if kernel.without_maps is None:
+        options = kernel.request.options._replace(tensor_maps=False)
+        request = kernel.request._replace(options=options)
+        is_denied = knobs.settings().is_jit_denied
+        found = find_request(request) if is_denied else compile_request(request)
+        if found is None:
+            raise not_prepared(request)
+        kernel.without_maps = found
+    return kernel.without_maps

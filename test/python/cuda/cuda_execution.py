@@ -70,6 +70,27 @@ def check_rms_norm(rng: np.random.Generator) -> None:
     np.testing.assert_allclose(out.numpy(), expected, rtol=2e-6, atol=1e-6)
 
 
+@tw.jit
+def product(a, b, c, rows, K, BM: tw.constexpr, N: tw.constexpr, BK: tw.constexpr):
+    m, n, k = tw.program_id(0) * BM + tw.arange(0, BM), tw.arange(0, N), tw.arange(0, BK)
+    total = tw.zeros((BM, N), tw.float32)
+    for start in range(0, K, BK):
+        x = tw.load(a + m[:, None] * K + (start + k)[None, :], mask=m[:, None] < rows, other=0.0)
+        total = tw.dot(x, tw.load(b + (start + k)[:, None] * N + n[None, :]), total)
+    tw.store(c + m[:, None] * N + n[None, :], total, mask=m[:, None] < rows)
+
+
+def check_products(rng: np.random.Generator) -> None:
+    """Where the GPU copies boxes, each launch has tensor maps of its own arrays, or none that fits."""
+    b = rng.integers(-3, 4, (128, 64)).astype(np.float16)
+    for rows, K in ((100, 128), (64, 128), (100, 64), (100, 128), (0, 64)):
+        a = rng.integers(-3, 4, (max(rows, 1), K)).astype(np.float16)
+        c = on_gpu(np.full((max(rows, 1), 64), 7, np.float32))
+        product[(2,)](on_gpu(a), on_gpu(b[:K]), c, rows, K, BM=64, N=64, BK=32)
+        expected = a.astype(np.float32) @ b[:K].astype(np.float32) if rows else np.full((1, 64), 7)
+        np.testing.assert_array_equal(c.numpy(), expected)
+
+
 def check_histogram(rng: np.random.Generator) -> None:
     x = rng.integers(0, 10, 3000).astype(np.int32)
     counts = on_gpu(np.zeros(10, np.int32))

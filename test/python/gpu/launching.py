@@ -17,6 +17,7 @@ from tilewright.compile import CompiledKernel, compile_request
 # numbers and findings are judged, and the text of the code is not.
 _NVIDIA = "sim:sm_80"
 _simulator = ContextVar("simulator", default=_NVIDIA)
+_options: ContextVar[dict[str, Any]] = ContextVar("options", default={})
 
 ARCHS = ("nvidia:sm_90a", "nvidia:sm_100a", "nvidia:sm_120")
 AMD_ARCHS = ("amd:gfx942", "amd:gfx1100", "amd:gfx950", "amd:gfx90a", "amd:gfx1201")
@@ -33,12 +34,18 @@ def is_nvidia() -> bool:
     return simulator() == _NVIDIA
 
 
+def launch_options() -> dict[str, Any]:
+    """The options of launches of the test that runs."""
+    return _options.get()
+
+
 @contextmanager
-def launching_on(name: str) -> Iterator[None]:
-    """Sends launches to a simulator."""
-    token = _simulator.set(name)
+def launching_on(name: str, **options: Any) -> Iterator[None]:
+    """Sends launches to a simulator, with options."""
+    tokens = _simulator.set(name), _options.set(options)
     yield
-    _simulator.reset(token)
+    _simulator.reset(tokens[0])
+    _options.reset(tokens[1])
 
 
 def launch_that_fits(launch: Any, *arguments: Any, **options: Any) -> CompiledKernel:

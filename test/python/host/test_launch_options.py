@@ -24,6 +24,7 @@ DEVICES = {
 # For each option a value that asks for something.
 ASKING: dict[str, Any] = {
     "num_warps": 2, "num_stages": 4, "maxnreg": 64, "debug": True, "enable_fp_fusion": False,
+    "tensor_maps": False,
     "stream": 0x51, "num_ctas": 2, "cluster_dims": (2, 1, 1), "launch_cooperative_grid": True,
     "launch_pdl": True, "extern_libs": {"mine": __file__},
     "ir_override": "k.ttgir", "warp_size": 16, "launch_metadata": print,

@@ -18,7 +18,7 @@ namespace {
 struct MmaLayouts : testing::Test {
   MmaLayouts() : builder(&context) {
     context.loadDialect<tile::TileDialect, SimtDialect>();
-    target = describeNvidia(context, *findNvidiaArch("sm_120"), false);
+    target = describeNvidia(context, *findNvidiaArch("sm_120"));
   }
 
   tile::MmaAttr instruction(unsigned m, unsigned n, unsigned k, Type operand, Type accumulator) {

@@ -73,6 +73,8 @@ struct SimtFunction {
   /// The number of this warp's group of so many warps.
   mlir::Value groupOfWarp(unsigned warpsOfGroup);
   mlir::LogicalResult lowerAsyncCopy(AsyncCopyOp op); // LowerAsync.cpp
+  mlir::LogicalResult lowerBoxCopy(BoxCopyOp op);     // LowerBoxes.cpp
+  mlir::LogicalResult lowerPhase(mlir::Operation *op);
   mlir::LogicalResult lowerReduce(tile::ReduceOp op); // LowerReduce.cpp: no warps along the axis
   mlir::LogicalResult lowerPartialReduce(PartialReduceOp op);
   mlir::LogicalResult lowerScan(tile::ScanOp op); // LowerScan.cpp: no warps along the axis

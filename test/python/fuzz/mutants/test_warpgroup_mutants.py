@@ -42,6 +42,11 @@ AT_LEAST = {
     "two slabs of B": (45, 0),
     "attention": (252, 61),
     "attention, 2 stages": (117, 65),
+    "boxes, 2 stages": (60, 20),
+    "boxes, 3 stages": (80, 25),
+    "boxes along n, 8 warps": (96, 30),
+    "masked boxes": (108, 36),
+    "boxes of attention": (150, 70),
 }
 
 
@@ -88,7 +93,7 @@ def test_the_corpus_holds_enough_mutants_that_early_completion_hides() -> None:
     assert sum(found for _, found in AT_LEAST.values()) >= 75
 
 
-@pytest.mark.parametrize("rule", RULES["all"])
+@pytest.mark.parametrize("rule", RULES["all"] | RULES["boxes"])
 def test_every_rule_changes_something(rule: str) -> None:
     assert any(mutant.rule == rule for case in CASES for mutant in mutants_of(case))
 

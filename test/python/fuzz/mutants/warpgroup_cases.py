@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -26,17 +27,22 @@ Answer = Callable[[list[np.ndarray]], np.ndarray]
 
 class Case(NamedTuple):
     """A launch, what is right of its last array, and which rules make mutants of its kernel: "all", or those
-    of "order", or of the "elements" that products take."""
+    of "order", of the "elements" that products take, or of copies of "boxes", which others do not have."""
 
     name: str
     golden: Golden
     answer: Answer
     rules: str = "all"
 
+    @property
+    def has_boxes(self) -> bool:
+        return self.rules == "boxes"
+
 
 class Text(NamedTuple):
     ptx: str
     shared_bytes: int
+    maps: tuple[str, ...]  # the tensor maps, as `warpsim run` takes them
 
 
 class Run(NamedTuple):
@@ -76,14 +82,14 @@ def product(
     return Case(name, golden, answer, rules)
 
 
-def masked(name: str, extents: tuple[int, int, int], stages: int) -> Case:
+def masked(name: str, extents: tuple[int, int, int], stages: int, rules: str = "all") -> Case:
     M, N, K = extents
     golden = Golden(
         f"{KERNELS}:masked_product", "*fp16:16,*fp16:16,*fp32:16,i32:16,i32:16,i32:16", "BM=64,BN=64,BK=32", "1",
         (f"const f16[{M * K}]=random", f"const f16[{K * N}]=random", f"f32[{M * N}]=zeros",
          f"i32={M}", f"i32={N}", f"i32={K}"), 4, stages,
     )  # fmt: skip
-    return Case(name, golden, lambda arrays: arrays[0].reshape(M, K) @ arrays[1].reshape(K, N))
+    return Case(name, golden, lambda arrays: arrays[0].reshape(M, K) @ arrays[1].reshape(K, N), rules)
 
 
 def attention(name: str, length: int, stages: int, rules: str = "all") -> Case:
@@ -121,8 +127,42 @@ CASES = {
         product("two slabs of B", (64, 128, 32), 96, stages=2, rules="elements"),
         attention("attention", 144, 3),
         attention("attention, 2 stages", 112, 2, rules="order"),
+        product("boxes, 2 stages", (64, 64, 32), 160, stages=2, rules="boxes"),
+        product("boxes, 3 stages", (64, 64, 64), 320, rules="boxes"),
+        product("boxes along n, 8 warps", (128, 128, 32), 160, orders="nt", warps=8, stages=4, rules="boxes"),
+        masked("masked boxes", (48, 48, 144), 3, rules="boxes"),
+        attention("boxes of attention", 144, 2, rules="boxes"),
     )
 }
+
+
+MAP = re.compile(r"#simt\.tensor_map<(\d+) of (\w+) extents\[(.*?)\] strides\[(.*?)\] box\[(.*?)\] span (\d+)>")
+
+
+def maps_of(scheduled: str, golden: Golden) -> tuple[str, ...]:
+    """The tensor maps that a launch passes, from the kernel's text and its arguments."""
+
+    def numbers(products: str, scale: int = 1) -> str:
+        values = []
+        for factor, arguments in re.findall(r"<(\d+)(?: of\(([\d, ]+)\))?>", products):
+            values.append(int(factor) * scale)
+            for number in arguments.split(", ") if arguments else []:
+                values[-1] *= int(golden.arguments[int(number)].rpartition("=")[2])
+        return ",".join(map(str, values))
+
+    found = []
+    for argument, element, extents, strides, box, span in MAP.findall(nested(scheduled)):
+        size = {"f16": 2, "bf16": 2, "i8": 1}[element]
+        swizzle = int(span) if int(span) >= 32 else 0
+        found.append(
+            f"map={argument},{size};{numbers(extents)};{numbers(strides, size)};{box.replace(' ', '')};{swizzle}"
+        )
+    return tuple(found)
+
+
+def nested(text: str) -> str:
+    """A text whose brackets of arguments do not end lists."""
+    return re.sub(r"of\[([\d, ]+)\]>", r"of(\1)>", text)
 
 
 @cache
@@ -130,14 +170,16 @@ def compiled(name: str) -> Text:
     """Compile a case's kernel for sm_90a, once in a process."""
     from tilewright.compile import compile_request
 
-    program = compile_request(request(CASES[name].golden, "sim:sm_90a"))
-    return Text(program.asm["ptx"], program.shared)
+    case = CASES[name]
+    made = request(case.golden, "sim:sm_90a")
+    program = compile_request(made._replace(options=made.options._replace(tensor_maps=case.has_boxes)))
+    return Text(program.asm["ptx"], program.shared, maps_of(program.asm["scheduled"], case.golden))
 
 
 def simulate(name: str, text: str, completion: str, schedule: str) -> Run | None:
     """The launch of a case with another text of its kernel; None where it is not valid PTX."""
     golden = CASES[name].golden
-    arguments = [word for argument in golden.arguments for word in ("--arg", argument)]
+    arguments = [word for argument in (*golden.arguments, *compiled(name).maps) for word in ("--arg", argument)]
     with TemporaryDirectory() as folder:
         path = Path(folder) / "k.ptx"
         path.write_text(text)

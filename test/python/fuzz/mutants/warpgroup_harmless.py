@@ -27,6 +27,8 @@ HARMLESS = [
         "masked": (0, 1, 2, 3),
         "attention": (0, 1, 2, 3, 4),
         "attention, 2 stages": (0, 1, 2, 3, 4, 5),
+        "masked boxes": (1,),
+        "boxes of attention": (1, 2, 3),
     }),
     Harmless(["products awaited behind the barrier"], "One warp's wait counts for its warpgroup (README of warpsim, limits).", {
         "rows, 1 stage": (0, 1),
@@ -38,12 +40,17 @@ HARMLESS = [
         "masked": (0, 1, 2),
         "attention": (0, 1),
         "attention, 2 stages": (0, 2),
+        "boxes, 2 stages": (0, 1),
+        "boxes, 3 stages": (0, 1),
+        "masked boxes": (0, 1, 2),
+        "boxes of attention": (0, 1),
     }),
     Harmless(["copies not committed"], "The copies join the next group, which the same wait covers.", {
         "rows, 1 stage": (0,),
         "masked": (3,),
         "attention": (0, 1),
         "attention, 2 stages": (0, 1),
+        "masked boxes": (0,),
     }),
     Harmless(["copy in front of the barrier"], "The products were awaited before the barrier that begins the iteration.", {
         "sums of halves": (0, 1, 2, 3),
@@ -60,6 +67,8 @@ HARMLESS = [
         "masked": (0, 1, 2, 3, 4, 5),
         "attention": (0, 1, 2, 3, 4, 5, 6, 7),
         "attention, 2 stages": (0, 1, 2, 3, 4, 5, 6, 7),
+        "masked boxes": (0, 1, 2, 3),
+        "boxes of attention": (0, 1, 2, 3),
     }),
     Harmless(["leading offset doubled", "leading offset lost"], "Operands of one slab have no use for the offset from slab to slab.", {
         "rows, 1 stage": (0, 1),
@@ -114,6 +123,10 @@ HARMLESS = [
         "masked": (1,),
         "attention": (1, 3, 5),
         "attention, 2 stages": (2, 4, 6),
+        "boxes, 2 stages": (1, 2),
+        "boxes, 3 stages": (1, 2),
+        "masked boxes": (1, 2, 3, 5),
+        "boxes of attention": (2, 4, 6, 8),
     }),
     Harmless(["barrier behind the copies"], "One warp's wait counts for its warpgroup (README of warpsim, limits).", {
         "rows, 2 stages": (1,),
@@ -124,6 +137,8 @@ HARMLESS = [
         "masked": (1, 2),
         "attention": (1, 3),
         "attention, 2 stages": (1, 3),
+        "masked boxes": (0,),
+        "boxes of attention": (0, 2),
     }),
     Harmless(["slot of another step"], "Of two slots, the next one is the last one.", {
         "columns of A, rows of B": (1, 4),
@@ -133,6 +148,8 @@ HARMLESS = [
         "masked": (1,),
         "attention": (2,),
         "attention, 2 stages": (2,),
+        "masked boxes": (1,),
+        "boxes of attention": (2,),
     }),
     Harmless(["one group of copies fewer awaited"], "A later wait covers the group, or its copies go to another slot.", {
         "masked": (1,),
@@ -143,6 +160,8 @@ HARMLESS = [
         "masked": (15,),
         "attention": (17, 19),
         "attention, 2 stages": (13, 15),
+        "masked boxes": (3,),
+        "boxes of attention": (5, 7),
     }),
     Harmless(["A in the other order", "operands exchanged"], "The product is that of zeros beyond the extents.", {
         "masked": (3,),
@@ -161,10 +180,12 @@ HARMLESS = [
     Harmless(["products not awaited", "one group of products fewer awaited", "two groups of products fewer awaited"], "The copies after it write another buffer than the products read.", {
         "attention": (2,),
         "attention, 2 stages": (2,),
+        "boxes of attention": (1,),
     }),
     Harmless(["products awaited behind the copies"], "The copies write another buffer than the products read.", {
         "attention": (1,),
         "attention, 2 stages": (0, 1),
+        "boxes of attention": (0,),
     }),
     Harmless(["copies not awaited", "two groups of copies fewer awaited"], "A later wait covers the groups, or their copies go to another slot.", {
         "attention": (0, 2),
@@ -172,6 +193,19 @@ HARMLESS = [
     }),
     Harmless(["registers of A exchanged"], "The product is that of zeros beyond the extents.", {
         "attention": (3,),
+    }),
+    Harmless(["proxy fence dropped", "proxy fence behind the barrier"], "No thread has written where the boxes go.", {
+        "boxes, 2 stages": (0,),
+        "boxes, 3 stages": (0,),
+        "boxes along n, 8 warps": (0,),
+        "masked boxes": (0,),
+        "boxes of attention": (0,),
+    }),
+    Harmless(["barrier dropped"], "Another barrier follows before any thread awaits a phase.", {
+        "boxes of attention": (0,),
+    }),
+    Harmless(["products not committed"], "The products join the next group, which the same wait covers.", {
+        "boxes of attention": (0,),
     }),
 ]  # fmt: skip
 

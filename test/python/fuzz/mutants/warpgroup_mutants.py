@@ -297,6 +297,59 @@ def first_slot(lines: Lines) -> Changed:
         yield place, replaced(lines, place, lines[place], f"add.s32 {match[1]}, {match[1]}, 2048;")
 
 
+#---- Boxes
+
+PHASE_WAIT = re.compile(r"mbarrier\.try_wait\.parity\S+ done, \[(%\w+)\], (%\w+);")
+EXPECT = re.compile(r"(mbarrier\.arrive\.expect_tx\S+ _, \[%\w+\], )(\d+);")
+BOX = re.compile(r"(cp\.async\.bulk\.tensor\S+ )\[(%\w+)\], \[(%\w+), \{([^}]*)\}\], \[(%\w+)\];")
+PHASE_INIT = re.compile(r"mbarrier\.init\S+ \[%\w+\+\d+\], 1;")
+ELECTED = re.compile(r"selp\.b32 (%\w+), 1, 0, elected;")
+
+
+def rewrite(pattern: re.Pattern[str], change: Callable[[re.Match[str]], tuple[str, ...]]) -> Callable[[Lines], Changed]:
+    """Lines in place of each that matches."""
+
+    def rule(lines: Lines) -> Changed:
+        for place in places(lines, pattern):
+            match = pattern.fullmatch(lines[place])
+            assert match
+            yield place, replaced(lines, place, *change(match))
+
+    return rule
+
+
+def move_box(dim: int) -> Callable[[re.Match[str]], tuple[str, ...]]:
+    """The box that begins 8 elements later along a dimension."""
+
+    def change(match: re.Match[str]) -> tuple[str, ...]:
+        at = match[4].split(", ")
+        before, at[dim] = at[dim], "%other"
+        return f"add.s32 %other, {before}, 8;", match[0].replace(f"{{{match[4]}}}", f"{{{', '.join(at)}}}")
+
+    return change
+
+
+BOX_RULES: dict[str, Callable[[Lines], Changed]] = {
+    "phase not awaited": drop("@!done bra again;"),
+    "phase of the other parity awaited": rewrite(
+        PHASE_WAIT, lambda m: (f"xor.b32 %other, {m[2]}, 1;", m[0].replace(f", {m[2]};", ", %other;"))
+    ),
+    "another phase awaited": rewrite(PHASE_WAIT, lambda m: (m[0].replace(f"[{m[1]}]", f"[{m[1]}+8]"),)),
+    "fewer bytes expected": rewrite(EXPECT, lambda m: (f"{m[1]}{int(m[2]) - 16};",)),
+    "more bytes expected": rewrite(EXPECT, lambda m: (f"{m[1]}{int(m[2]) + 16};",)),
+    "bytes not expected": drop(EXPECT),
+    "bytes expected twice": rewrite(EXPECT, lambda m: (m[0], m[0])),
+    "box not copied": drop(BOX),
+    "box copied twice": rewrite(BOX, lambda m: (m[0], m[0])),
+    "box further along rows": rewrite(BOX, move_box(0)),
+    "box further down": rewrite(BOX, move_box(1)),
+    "box to another place": rewrite(BOX, lambda m: (m[0].replace(f"[{m[2]}]", f"[{m[2]}+1024]", 1),)),
+    "box of another phase": rewrite(BOX, lambda m: (m[0].replace(f", [{m[5]}];", f", [{m[5]}+8];"),)),
+    "boxes copied by every lane": rewrite(ELECTED, lambda m: (f"mov.b32 {m[1]}, 1;",)),
+    "phases not made": drop(PHASE_INIT),
+    "phases of two arrivals": rewrite(PHASE_INIT, lambda m: (m[0].replace(", 1;", ", 2;"),)),
+}  # fmt: skip
+
 ORDER_RULES: dict[str, Callable[[Lines], Changed]] = {
     "proxy fence dropped": drop(FENCE),
     "proxy fence before the wait for copies": move_fence_before_copy_wait,
@@ -352,7 +405,10 @@ ELEMENT_RULES: dict[str, Callable[[Lines], Changed]] = {
     "slot half a slot later": first_slot,
 }  # fmt: skip
 
-RULES = {"all": ORDER_RULES | ELEMENT_RULES, "order": ORDER_RULES, "elements": ELEMENT_RULES}
+RULES = {
+    "all": ORDER_RULES | ELEMENT_RULES, "order": ORDER_RULES, "elements": ELEMENT_RULES,
+    "boxes": ORDER_RULES | BOX_RULES,
+}  # fmt: skip
 
 # Rules whose every mutant touches what a product in flight has: a run that reports nothing is a miss, whatever
 # its numbers are.

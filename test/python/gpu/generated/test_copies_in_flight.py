@@ -38,6 +38,30 @@ def test_a_wait_for_one_group_less_is_refused(
         assert error.value.code == "TW0318"
 
 
+@pytest.mark.parametrize("num_stages", [2, 3])
+@pytest.mark.parametrize("name", ["matmul", "attention"])
+def test_boxes_that_are_not_awaited_are_refused(
+    name: str, num_stages: int, compiler: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = compile_for("sm_90a", name, device="nvidia", num_stages=num_stages).asm["scheduled"]
+    waits = re.findall(r"\n *simt\.phase_await [^\n]*", text)
+    copies = re.findall(r"simt\.box_copy maps \[(\d+)", text)
+    assert waits and copies
+    file = tmp_path / f"{name}.scheduled"
+    monkeypatch.setenv("TILEWRIGHT_OVERRIDE", str(tmp_path))
+    knobs.reset()
+    for wait in waits:
+        file.write_text(text.replace(wait, ""))
+        refused = pytest.raises(tw.UnsupportedError, match=EARLY)
+        with pytest.warns(tw.TilewrightWarning, match="TW0502"), refused as error:
+            compile_for("sm_90a", name, device="nvidia", num_stages=num_stages)
+        assert error.value.code == "TW0318"
+    # A map that the module does not have.
+    file.write_text(text.replace(f"simt.box_copy maps [{copies[0]}", "simt.box_copy maps [9"))
+    with pytest.warns(tw.TilewrightWarning, match="TW0502"), pytest.raises(tw.CompileError, match="tensor map"):
+        compile_for("sm_90a", name, device="nvidia", num_stages=num_stages)
+
+
 @tw.jit
 def two_products(a, b, c, out, TRIPS: tw.constexpr, N: tw.constexpr, K: tw.constexpr):
     """Stores the sum of `(A_i B_i) C_i` over the trips: matrices of N x K, K x N and N x N halves."""

@@ -50,7 +50,8 @@ def loop_of(
         num_stages=num_stages or kernels.NUM_STAGES.get(name, 3),
     )
     cubin = write_cubin(compiled, tmp_path)
-    code, (loop, last) = sass.parse(sass.run_nvdisasm("-c", str(cubin)))
+    code, loops = sass.parse(sass.run_nvdisasm("-c", str(cubin)))
+    loop, last = loops[:2]  # behind them, code that waits jumps back into the first
     assert loop.opcodes[product] == last.opcodes[product] > 0  # the last iteration has the masks
     assert compiled.n_spills == 0
     return compiled, code[loop.first : loop.last + 1]
@@ -141,19 +142,20 @@ def test_two_stages_wait_twice(tmp_path: Path, compiler: None) -> None:
 
 
 WARPGROUPS = [
-    ("matmul", {"BK": 32}, 4, 4),
-    ("matmul", {"BK": 64}, 4, 8),
-    ("matmul", {"BN": 256, "BK": 64}, 8, 4),
-    ("attention", {"CAUSAL": False}, 4, 16),
-    ("attention", {"CAUSAL": True}, 4, 16),
-    ("attention", {"CAUSAL": False, "BN": 128, "D": 128}, 8, 16),
+    ("matmul", {"BK": 32}, 4, 4, 3),
+    ("matmul", {"BK": 64}, 4, 8, 3),
+    ("matmul", {"BN": 256, "BK": 64}, 8, 4, 5),
+    ("attention", {"CAUSAL": False}, 4, 16, 2),
+    ("attention", {"CAUSAL": True}, 4, 16, 2),
+    ("attention", {"CAUSAL": False, "BN": 128, "D": 128}, 8, 16, 4),
 ]
 
 
-@pytest.mark.parametrize(("name", "changes", "warps", "products"), WARPGROUPS)
+@pytest.mark.parametrize(("name", "changes", "warps", "products", "boxes"), WARPGROUPS)
 def test_warpgroups(
-    name: str, changes: dict[str, Any], warps: int, products: int, tmp_path: Path, compiler: None
-) -> None:
+    name: str, changes: dict[str, Any], warps: int, products: int, boxes: int, tmp_path: Path,
+    compiler: None,
+) -> None:  # fmt: skip
     """On sm_90a, instructions of 64 rows and all columns read both operands from shared memory.
     `budget.tsv` has the instructions in all."""
     _, code = loop_of(
@@ -161,4 +163,7 @@ def test_warpgroups(
     )
     loop = opcodes(code)
     assert loop["HGMMA"] == products and loop["HMMA"] == loop["LDSM"] == loop["LDG"] == 0
-    assert loop["STS"] == loop["LDL"] == loop["STL"] == 0
+    assert loop["STS"] == loop["LDL"] == loop["STL"] == loop["LDGSTS"] == 0
+    # One thread copies: a box of A, or of keys and values, and for each 128 bytes of rows of B.
+    assert loop["UTMALDG"] == boxes
+    assert loop["SYNCS"] >= 2 and loop["BAR"] == 1

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 import matrix_kernels as kernels
-from gpu.launching import ARCHS, is_nvidia, launch_that_fits, simulator
+from gpu.launching import ARCHS, is_nvidia, launch_options, launch_that_fits, simulator
 
 import tilewright as tw
 from tilewright.compile import CompiledKernel, compile_request
@@ -50,7 +50,7 @@ def launch(
     warps, stages, completion = setting
     sim = simulator()
     with tw.device(sim), tw.simulation.simulate(sim, completion=completion, seed=stages):
-        options = {"num_warps": warps, "num_stages": stages, **constants}
+        options = {"num_warps": warps, "num_stages": stages, **launch_options(), **constants}
         compiled = launch_that_fits(kernel[grid], *arguments, **options)
     report = tw.simulation.last_report(sim)
     assert not report.findings

@@ -26,10 +26,11 @@ SETTINGS = [(4, 1, "late"), (4, 2, "random"), (8, 3, "late"), (4, 4, "random"), 
 INSTRUCTION = r"wgmma\.mma_async\.sync\.aligned\.(m64n\d+k\d+\.\w+\.\w+\.\w+)"
 
 
-@pytest.fixture
-def hopper() -> Any:
-    with launching_on("sim:sm_90a"):
-        yield
+@pytest.fixture(params=["boxes", "pieces"])
+def hopper(request: pytest.FixtureRequest) -> Any:
+    """How loops copy operands ahead: one thread boxes, where they are such, or each thread pieces."""
+    with launching_on("sim:sm_90a", tensor_maps=request.param == "boxes"):
+        yield request.param
 
 
 def instructions(compiled: CompiledKernel) -> set[str]:
@@ -266,30 +267,33 @@ def main_loop(compiled: CompiledKernel) -> list[str]:
     """The operations of the loop that copies ahead, in their order."""
     _, _, loop = compiled.asm["scheduled"].partition("scf.for")
     loop = loop.partition("scf.yield")[0]
-    names = r"simt\.(mma_async|mma_wait \d|barrier|async_wait|async_copy|fence_async)\b"
+    names = r"simt\.(mma_async|mma_wait \d|barrier|phase_await|box_copy|async_wait|async_copy|fence_async)\b"
     return re.findall(names, loop)
 
 
-def test_two_products_are_in_flight(rng: np.random.Generator) -> None:
+def expected_loop(hopper: str, waits: list[str], num_copies: int) -> list[str]:
+    """Awaiting copies, products, and copies behind a barrier."""
+    if hopper == "boxes":
+        return ["phase_await", *waits, "barrier", "box_copy"]
+    return ["async_wait", "fence_async", "barrier", *waits, "barrier", *["async_copy"] * num_copies]
+
+
+def test_two_products_are_in_flight(hopper: str, rng: np.random.Generator) -> None:
     """A product starts before the one of the iteration before is waited for, copies behind both."""
     compiled = multiply(rng, "f16", (False, True), (64, 64, 256), (4, 3, "late"), True, (64, 64, 64))
-    assert main_loop(compiled) == [
-        "async_wait", "fence_async", "barrier", "mma_async", "mma_wait 1", "barrier", "async_copy",
-        "async_copy",
-    ]  # fmt: skip
+    assert main_loop(compiled) == expected_loop(hopper, ["mma_async", "mma_wait 1"], 2)
 
 
-def test_products_side_by_side_are_in_flight(rng: np.random.Generator) -> None:
+def test_products_side_by_side_are_in_flight(hopper: str, rng: np.random.Generator) -> None:
     """Two sums of one loop, as those of a gate: each has a product of two iterations in flight."""
     a, b, c = integers(rng, 64, 256), integers(rng, 256, 64), poisoned(64, 64)
     compiled = launch(
         formed, (1,), a, b, c, 256, FORM="side by side", M=64, N=64, BK=64, setting=(4, 3, "late")
     )
     assert_equal(c, expected("side by side", a, b, 64))
-    assert main_loop(compiled) == [
-        "async_wait", "fence_async", "barrier", "mma_async", "mma_async", "mma_wait 2", "barrier",
-        "async_copy", "async_copy", "async_copy",
-    ]  # fmt: skip
+    # The rows of A from the last to the first are not those of a box.
+    waits = ["mma_async", "mma_async", "mma_wait 2"]
+    assert main_loop(compiled) == expected_loop("pieces", waits, 3)
 
 
 COMPILED = {

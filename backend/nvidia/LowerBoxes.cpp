@@ -1,0 +1,110 @@
+// Copies of boxes and the barriers that count their bytes: the Tensor Memory Accelerator,
+// mbarriers.
+#include "backend/nvidia/InlinePtx.h"
+#include "backend/nvidia/LowerNvidia.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace tw;
+using namespace tw::gpu;
+using namespace tw::nvidia;
+
+/// Bytes of an mbarrier, and of a tensor map, which the copies read where it is aligned (PTX ISA,
+/// "cp.async.bulk.tensor"; CUDA Driver API, cuTensorMapEncodeTiled).
+static constexpr unsigned kBarrierBytes = 8, kMapBytes = 128, kMapAlignment = 64;
+
+/// Gives the kernel a parameter behind its others for each tensor map of the module.
+void tw::nvidia::addTensorMaps(LLVM::LLVMFuncOp kernel) {
+  size_t numMaps = simt::tensorMapsOf(kernel).size();
+  if (numMaps == 0)
+    return;
+  Builder b(kernel.getContext());
+  Type pointer = LLVM::LLVMPointerType::get(kernel.getContext());
+  Type bytes = LLVM::LLVMArrayType::get(b.getI8Type(), kMapBytes);
+  DictionaryAttr attributes = b.getDictionaryAttr(
+      {b.getNamedAttr(LLVM::LLVMDialect::getByValAttrName(), TypeAttr::get(bytes)),
+       b.getNamedAttr(LLVM::LLVMDialect::getAlignAttrName(), b.getI64IntegerAttr(kMapAlignment))});
+  SmallVector<Type> types(kernel.getArgumentTypes());
+  types.append(numMaps, pointer);
+  SmallVector<DictionaryAttr> all;
+  for (unsigned argument = 0; argument < kernel.getNumArguments(); ++argument)
+    all.push_back(b.getDictionaryAttr(FunctionOpInterface(kernel).getArgAttrs(argument)));
+  all.append(numMaps, attributes);
+  kernel.setFunctionType(
+      LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(kernel.getContext()), types));
+  for (size_t map = 0; map < numMaps; ++map)
+    kernel.front().addArgument(pointer, kernel.getLoc());
+  FunctionOpInterface(kernel).setAllArgAttrs(all);
+}
+
+void tw::nvidia::lowerTensorMap(Lowering &lowering, simt::TensorMapOp op) {
+  auto kernel = cast<LLVM::LLVMFuncOp>(lowering.kernel);
+  size_t first = kernel.getNumArguments() - simt::tensorMapsOf(kernel).size();
+  op.replaceAllUsesWith(Value(kernel.getArgument(first + op.getNumber())));
+}
+
+/// Emits an instruction with one address, in brackets, for each slot.
+static void emitForSlots(Lowering &lowering, StringRef instruction, Value address, uint64_t slots,
+                         StringRef operands, StringRef last) {
+  InlinePtx code(lowering.builder, lowering.loc);
+  std::string first = code.addOperand(address), text;
+  for (uint64_t slot = 0; slot < slots; ++slot)
+    text +=
+        (instruction + " [" + first + "+" + Twine(slot * kBarrierBytes) + "]" + operands + ";\n\t")
+            .str();
+  code.emit(text + last.str(), /*hasEffects=*/true);
+}
+
+void tw::nvidia::lowerPhaseInit(Lowering &lowering, simt::PhaseInitOp op) {
+  emitForSlots(lowering, "mbarrier.init.shared::cta.b64", op.getBarrier(), op.getSlots(), ", 1",
+               "fence.mbarrier_init.release.cluster;");
+}
+
+void tw::nvidia::lowerPhaseDrop(Lowering &lowering, simt::PhaseDropOp op) {
+  emitForSlots(lowering, "mbarrier.inval.shared::cta.b64", op.getBarrier(), op.getSlots(), "", "");
+}
+
+void tw::nvidia::lowerPhaseExpect(Lowering &lowering, simt::PhaseExpectOp op) {
+  InlinePtx code(lowering.builder, lowering.loc);
+  code.emit("mbarrier.arrive.expect_tx.shared::cta.b64 _, [" + code.addOperand(op.getBarrier()) +
+                "], " + std::to_string(op.getBytes()) + ";",
+            /*hasEffects=*/true);
+}
+
+void tw::nvidia::lowerPhaseAwait(Lowering &lowering, simt::PhaseAwaitOp op) {
+  InlinePtx code(lowering.builder, lowering.loc);
+  std::string address = code.addOperand(op.getBarrier()), parity = code.addOperand(op.getParity());
+  code.emit("{\n\t.reg .pred done;\nagain:\n\t"
+            "mbarrier.try_wait.parity.shared::cta.b64 done, [" +
+                address + "], " + parity + ";\n\t@!done bra again;\n\t}",
+            /*hasEffects=*/true);
+}
+
+void tw::nvidia::lowerElect(Lowering &lowering, simt::ElectOp op) {
+  InlinePtx code(lowering.builder, lowering.loc);
+  std::string result = code.addResult(lowering.builder.getI32Type());
+  Value elected = code.emit("{\n\t.reg .pred elected;\n\telect.sync _|elected, 0xffffffff;\n\t"
+                            "selp.b32 " +
+                                result + ", 1, 0, elected;\n\t}",
+                            /*hasEffects=*/true)
+                      .front();
+  op.replaceAllUsesWith(LLVM::ICmpOp::create(lowering.builder, lowering.loc,
+                                             LLVM::ICmpPredicate::ne, elected,
+                                             constantI32(lowering, 0))
+                            .getResult());
+}
+
+void tw::nvidia::lowerCopyBox(Lowering &lowering, simt::CopyBoxOp op) {
+  InlinePtx code(lowering.builder, lowering.loc);
+  std::string shared = code.addOperand(op.getShared()), map = code.addOperand(op.getMap());
+  SmallVector<std::string> coordinates;
+  for (Value coordinate : op.getCoordinates())
+    coordinates.push_back(code.addOperand(coordinate));
+  std::string barrier = code.addOperand(op.getBarrier());
+  code.emit("cp.async.bulk.tensor." + std::to_string(coordinates.size()) +
+                "d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [" + shared + "], [" +
+                map + ", {" + llvm::join(coordinates, ", ") + "}], [" + barrier + "];",
+            /*hasEffects=*/true);
+}

@@ -1,0 +1,100 @@
+// Lowers copies of boxes, which one thread starts for all, and the phase barriers that count them.
+#include "ir/layout/OperandSlabs.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "passes/analysis/SharedLiveness.h"
+#include "passes/simt/lowering/thread/SharedTile.h"
+
+using namespace mlir;
+using namespace tw;
+using namespace tw::simt;
+
+/// Emits code for one thread of the CTA where `exists` (null: always). Warps branch as a whole
+/// before one of them elects a lane, so that the machine knows the others not to take part.
+static void emitForOneThread(SimtFunction &f, Value exists, llvm::function_ref<void()> emit) {
+  OpBuilder::InsertionGuard guard(f.builder);
+  Value isFirst = f.isZero(f.groupOfWarp(1));
+  auto inWarp = f.create<scf::IfOp>(f.both(exists, isFirst));
+  f.builder.setInsertionPointToStart(inWarp.thenBlock());
+  auto inLane = f.create<scf::IfOp>(f.create<ElectOp>());
+  f.builder.setInsertionPointToStart(inLane.thenBlock());
+  emit();
+}
+
+namespace {
+/// The copies of one box into the slabs of a buffer.
+struct SlabCopies {
+  TensorMapAttr map;
+  OperandSlabs slabs;
+  Value address; // of the map
+  ValueRange coordinates;
+  SharedStart start;
+};
+} // namespace
+
+/// Starts a copy for each slab, and for as many rows of it as a box has.
+static void startCopies(SimtFunction &f, const SlabCopies &copies, ArrayRef<int64_t> shape,
+                        Value barrier) {
+  int64_t columns = copies.map.getBox()[0], rows = copies.map.getBox()[1];
+  auto moved = [&](Value coordinate, int64_t distance) -> Value {
+    return distance ? f.create<arith::AddIOp>(coordinate, f.constantI32(distance)) : coordinate;
+  };
+  for (int64_t column = 0; column < shape[copies.slabs.dim]; column += columns)
+    for (int64_t row = 0; row < shape[1 - copies.slabs.dim]; row += rows) {
+      SmallVector<Value> corner;
+      for (Value coordinate : copies.coordinates)
+        corner.push_back(f.scalarOf(coordinate));
+      corner[0] = moved(corner[0], column);
+      corner[1] = moved(corner[1], row);
+      SharedStart place = copies.start;
+      place.bytes += copies.slabs.offsetOf(row, column);
+      f.create<CopyBoxOp>(copies.address, corner, sharedAddressIn(f, place, {}), barrier);
+    }
+}
+
+LogicalResult SimtFunction::lowerBoxCopy(BoxCopyOp op) {
+  FailureOr<SharedStart> barrierStart = sharedStartOf(*this, op.getBarrier(), op);
+  if (failed(barrierStart))
+    return failure();
+  SmallVector<SlabCopies> boxes;
+  ValueRange coordinates = op.getCoordinates();
+  int64_t bytes = 0;
+  for (auto [number, buffer] : llvm::zip(op.getMaps(), op.getBuffers())) {
+    auto map = cast<TensorMapAttr>(tensorMapsOf(op)[number]);
+    auto type = cast<SharedType>(buffer.getType());
+    FailureOr<SharedStart> start = sharedStartOf(*this, buffer, op);
+    if (failed(start))
+      return failure();
+    Value address = create<TensorMapOp>(LLVM::LLVMPointerType::get(builder.getContext()), number);
+    boxes.push_back({map,
+                     *slabsOf(type.getLayout().getValue(), bytesInShared(type.getElementType()),
+                              map.getSpanBytes()),
+                     address, coordinates.take_front(map.getRank()), *start});
+    coordinates = coordinates.drop_front(map.getRank());
+    bytes += bytesOf(type);
+  }
+  emitForOneThread(*this, scalarOf(op.getExists()), [&] {
+    Value barrier = sharedAddressIn(*this, *barrierStart, {});
+    create<PhaseExpectOp>(barrier, bytes);
+    for (auto [copies, buffer] : llvm::zip(boxes, op.getBuffers()))
+      startCopies(*this, copies, cast<SharedType>(buffer.getType()).getShape(), barrier);
+  });
+  return success();
+}
+
+LogicalResult SimtFunction::lowerPhase(Operation *op) {
+  FailureOr<SharedStart> start = sharedStartOf(*this, op->getOperand(0), op);
+  if (failed(start))
+    return failure();
+  if (auto phase = dyn_cast<PhaseAwaitOp>(op)) {
+    create<PhaseAwaitOp>(sharedAddressIn(*this, *start, {}), scalarOf(phase.getParity()));
+    return success();
+  }
+  emitForOneThread(*this, /*exists=*/{}, [&] {
+    Value address = sharedAddressIn(*this, *start, {});
+    if (auto init = dyn_cast<PhaseInitOp>(op))
+      create<PhaseInitOp>(address, init.getSlots());
+    else
+      create<PhaseDropOp>(address, cast<PhaseDropOp>(op).getSlots());
+  });
+  return success();
+}

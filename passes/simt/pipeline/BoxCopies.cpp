@@ -1,0 +1,252 @@
+// Finds the boxes of strided arrays among loads.
+#include "passes/simt/pipeline/BoxCopies.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "passes/analysis/PointerRoots.h"
+#include "passes/analysis/UnusedElements.h"
+#include "passes/simt/layout/AsyncCopies.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace tw;
+using namespace tw::simt;
+using tile::LoadOp;
+
+/// Limits of maps: addresses and strides of whole pieces, and coordinates of 32 bits with a sign.
+static constexpr int64_t kPieceBytes = 16, kMostExtent = int64_t(1) << 31, kMostBoxExtent = 256;
+static constexpr size_t kMostRank = 5;
+
+namespace {
+/// A dimension of the array.
+struct MapDim {
+  Monomial stride;                // in elements
+  std::optional<Monomial> extent; // none: as large as coordinates are
+  Polynomial coordinate;
+  int64_t box = 1;
+};
+
+/// Reads one load.
+struct BoxReader {
+  BoxReader(const IndexFacts &facts, LoadOp load, const OperandSlabs &slabs, StringRef &obstacle)
+      : facts(facts), load(load), slabs(slabs), obstacle(obstacle) {}
+
+  std::optional<BoxSource> read();
+  bool readPointers(const std::optional<StridedTile> &tile);
+  bool readOffset(const Polynomial &offset);
+  bool takeLimit(const IndexLimit &limit);
+  bool readMask(Value mask);
+  bool readWraps(ArrayRef<IndexLimit> wraps);
+  bool checkStrides();
+  bool checkCoordinates();
+  MapDim &dimOfTile(unsigned dim) { return dims[dim == slabs.dim ? 0 : 1]; }
+  TensorMapAttr describe();
+  bool fail(StringRef reason) {
+    obstacle = reason;
+    return false;
+  }
+
+  const IndexFacts &facts;
+  LoadOp load;
+  OperandSlabs slabs;
+  StringRef &obstacle;
+  Value base;
+  SmallVector<MapDim, 3> dims; // that of the slabs' rows first, then the tile's other one
+};
+} // namespace
+
+//===-- Addresses ----------------------------------------------------------------------------===//
+
+/// Returns true if the kernel, or another program that it waits for, may write what the load reads
+/// before it does: copies of boxes are ordered with neither.
+static bool mayBeWritten(LoadOp load) {
+  auto function = load->getParentOfType<FunctionOpInterface>();
+  Block &body = function.getFunctionBody().front();
+  Operation *own = body.findAncestorOpInBlock(*load);
+  WalkResult result = function->walk([&](tile::MemoryAccess access) -> WalkResult {
+    Operation *other = body.findAncestorOpInBlock(*access);
+    if (other != own && !other->isBeforeInBlock(own))
+      return WalkResult::advance();
+    bool isOrdering = access.isAtomic() && !tile::isTile(access.getPointers());
+    bool isWriting = access.isOrdered() && mayAlias(load.getPtr(), access.getPointers());
+    return isOrdering || isWriting ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  return result.wasInterrupted();
+}
+
+/// Adds what the address does not change by inside of the tile to coordinates: to the dimension
+/// with the largest stride that divides it. What only further strides divide becomes a dimension of
+/// its own, in which the box has one element: a matrix of a batch.
+bool BoxReader::readOffset(const Polynomial &offset) {
+  for (const Monomial &monomial : offset.all()) {
+    MapDim *best = nullptr;
+    for (MapDim &dim : dims) {
+      bool isFar = !dim.stride.isConstant() || dim.stride.factor != 1;
+      bool isBetter = !best || dim.stride.leaves.size() > best->stride.leaves.size() ||
+                      (dim.stride.leaves.size() == best->stride.leaves.size() &&
+                       dim.stride.factor > best->stride.factor);
+      if (isFar && isBetter && monomial.dividedBy(dim.stride))
+        best = &dim;
+    }
+    Monomial stride{1};
+    for (Value leaf : monomial.leaves)
+      if (isOfLaunch(leaf))
+        stride.leaves.push_back(leaf);
+    if (!best && !monomial.isFixed() && !stride.isConstant()) {
+      if (dims.size() == kMostRank)
+        return fail("its address has more strides than a tensor map has dimensions");
+      dims.push_back(MapDim{.stride = stride, .extent = {}, .coordinate = {}});
+      best = &dims.back();
+    }
+    if (!best)
+      best = &dims.front();
+    best->coordinate.add(*monomial.dividedBy(best->stride));
+  }
+  return true;
+}
+
+bool BoxReader::readPointers(const std::optional<StridedTile> &tile) {
+  if (!tile || !tile->base || tile->steps.size() != 2)
+    return fail("its addresses are not sums of multiples along the tile's dimensions");
+  base = tile->base;
+  if (facts.of(base).axes.front().divisibility < kPieceBytes)
+    return fail("its array is not known to begin at a multiple of 16 bytes");
+  ArrayRef<int64_t> shape = tile::shapeOf(load.getType());
+  unsigned rows = slabs.dim, others = 1 - rows;
+  std::optional<Monomial> stride = tile->steps[others].single();
+  if (!tile->steps[rows].isOne() || !stride || !stride->isFixed() || stride->factor < 0)
+    return fail("a launch does not give the strides of its array");
+  int64_t span = std::min<int64_t>(slabs.spanBytes, shape[rows] * slabs.elementBytes);
+  dims.push_back({Monomial{1}, std::nullopt, {}, span / slabs.elementBytes});
+  dims.push_back({*stride, std::nullopt, {}, std::min(shape[others], kMostBoxExtent)});
+  return readOffset(tile->offset);
+}
+
+//===-- Extents ------------------------------------------------------------------------------===//
+
+/// Takes an extent of the array, with which the kernel compares, or divides, an index.
+bool BoxReader::takeLimit(const IndexLimit &limit) {
+  MapDim &dim = dimOfTile(limit.dim);
+  bool isSame = !dim.extent || Polynomial(*dim.extent) == Polynomial(limit.extent);
+  if (!(limit.index == dim.coordinate) || !isSame || limit.extent.factor < 1)
+    return false;
+  dim.extent = limit.extent;
+  return true;
+}
+
+bool BoxReader::readMask(Value mask) {
+  SmallVector<IndexLimit> limits;
+  if (collectLimits(facts, mask, limits) &&
+      llvm::all_of(limits, [&](const IndexLimit &limit) { return takeLimit(limit); }))
+    return true;
+  return fail("its mask is more than comparisons of indices with the array's extents");
+}
+
+/// Rows that begin again at an extent are filled instead, where no result of theirs is stored.
+bool BoxReader::readWraps(ArrayRef<IndexLimit> wraps) {
+  for (const IndexLimit &wrap : wraps) {
+    bool isMasked = dimOfTile(wrap.dim).extent.has_value();
+    if (!takeLimit(wrap) || (!isMasked && !isUnusedBeyond(facts, load.getResult(), wrap)))
+      return fail("its indices begin again at an extent, beyond which results may be used");
+  }
+  return true;
+}
+
+//===-- Checks -------------------------------------------------------------------------------===//
+
+bool BoxReader::checkStrides() {
+  for (const MapDim &dim : ArrayRef(dims).drop_front()) {
+    int64_t divisibility = powerOfTwoIn(dim.stride.factor) * slabs.elementBytes;
+    for (Value leaf : dim.stride.leaves)
+      divisibility *= std::min<int64_t>(facts.of(leaf).axes.front().divisibility, kPieceBytes);
+    if (divisibility % kPieceBytes != 0)
+      return fail("a stride of its array is not known to be a multiple of 16 bytes");
+  }
+  return true;
+}
+
+/// Coordinates below 0 would be filled, and wider ones cut off.
+bool BoxReader::checkCoordinates() {
+  for (const MapDim &dim : dims)
+    for (const Monomial &monomial : dim.coordinate.all()) {
+      bool isNarrow = llvm::all_of(monomial.leaves, [](Value leaf) {
+        return leaf.getType().isIndex() || leaf.getType().getIntOrFloatBitWidth() <= 32;
+      });
+      if (monomial.isWide || !isNarrow)
+        return fail("its indices are computed in 64 bits");
+      if (!monomial.isNonNegative(facts))
+        return fail("its indices are not known to be from 0 on");
+    }
+  return true;
+}
+
+//===-- The box ------------------------------------------------------------------------------===//
+
+static LaunchProductAttr productOf(MLIRContext *context, const Monomial &monomial) {
+  SmallVector<unsigned> arguments;
+  for (Value leaf : monomial.leaves)
+    arguments.push_back(cast<BlockArgument>(leaf).getArgNumber());
+  llvm::sort(arguments);
+  return LaunchProductAttr::get(context, monomial.factor, arguments);
+}
+
+TensorMapAttr BoxReader::describe() {
+  MLIRContext *context = load.getContext();
+  SmallVector<LaunchProductAttr> extents, strides;
+  SmallVector<int64_t> box;
+  for (const MapDim &dim : dims) {
+    extents.push_back(productOf(context, dim.extent.value_or(Monomial{kMostExtent})));
+    box.push_back(dim.box);
+    if (&dim != dims.begin())
+      strides.push_back(productOf(context, dim.stride));
+  }
+  return TensorMapAttr::get(context, cast<BlockArgument>(base).getArgNumber(),
+                            tile::elementTypeOf(load.getType()), extents, strides, box,
+                            slabs.spanBytes);
+}
+
+std::optional<BoxSource> BoxReader::read() {
+  if (!fillsWithZeros(load) || load.getIsVolatile()) {
+    obstacle = "its masked elements are not 0, or it is volatile";
+    return std::nullopt;
+  }
+  if (mayBeWritten(load)) {
+    obstacle = "the kernel, or a program that it waits for, may write what is read";
+    return std::nullopt;
+  }
+  std::optional<StridedTile> tile = stridedTileOf(facts, load.getPtr());
+  if (!readPointers(tile) || (load.getMask() && !readMask(load.getMask())) ||
+      !readWraps(tile->wraps) || !checkStrides() || !checkCoordinates())
+    return std::nullopt;
+  BoxSource source{describe(), {}};
+  for (const MapDim &dim : dims)
+    source.coordinates.push_back(dim.coordinate);
+  return source;
+}
+
+std::optional<BoxSource> tw::simt::boxSourceOf(const IndexFacts &facts, LoadOp load,
+                                               const OperandSlabs &slabs, StringRef &obstacle) {
+  return BoxReader(facts, load, slabs, obstacle).read();
+}
+
+Value tw::simt::emitCoordinate(OpBuilder &builder, Location loc, const Polynomial &coordinate) {
+  auto constant = [&](int64_t value) -> Value {
+    return arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(int32_t(value)));
+  };
+  Value sum;
+  for (const Monomial &monomial : coordinate.all()) {
+    Value product;
+    for (Value leaf : monomial.leaves) {
+      if (leaf.getType().isIndex())
+        leaf = arith::IndexCastOp::create(builder, loc, builder.getI32Type(), leaf);
+      else if (!leaf.getType().isInteger(32))
+        leaf = arith::ExtSIOp::create(builder, loc, builder.getI32Type(), leaf);
+      product = product ? arith::MulIOp::create(builder, loc, product, leaf).getResult() : leaf;
+    }
+    if (!product)
+      product = constant(monomial.factor);
+    else if (monomial.factor != 1)
+      product = arith::MulIOp::create(builder, loc, product, constant(monomial.factor));
+    sum = sum ? arith::AddIOp::create(builder, loc, sum, product).getResult() : product;
+  }
+  return sum ? sum : constant(0);
+}

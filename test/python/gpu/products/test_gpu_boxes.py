@@ -1,0 +1,314 @@
+"""On sm_90a the operands of pipelined products are copied as boxes by tensor maps: TMA."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+from gpu.launching import launching_on
+from gpu.products.test_gpu_matmul import assert_equal, integers, launch, poisoned
+
+import tilewright as tw
+from tilewright.compile import CompiledKernel
+
+torch = pytest.importorskip("torch")
+pytestmark = [pytest.mark.usefixtures("compiler", "hopper"), pytest.mark.one_machine]
+
+Setting = tuple[int, int, str]
+SETTINGS = [(4, 2, "random"), (4, 3, "late"), (8, 4, "random"), (4, 3, "early")]
+
+
+@pytest.fixture
+def hopper() -> Any:
+    with launching_on("sim:sm_90a"):
+        yield
+
+
+def copies(compiled: CompiledKernel) -> int:
+    """Copies of boxes in the code; those of single threads are none then in the pipelined loop."""
+    return len(re.findall(r"cp\.async\.bulk\.tensor", compiled.asm["ptx"]))
+
+
+def maps(compiled: CompiledKernel) -> list[str]:
+    first, _, _ = compiled.asm["scheduled"].partition("tile.target")
+    return first.split("#simt.tensor_map<")[1:]
+
+
+def reasons(compiled: CompiledKernel) -> set[str]:
+    """Why threads copy tiles."""
+    assert copies(compiled) == 0
+    found = [r["message"] for r in compiled.remarks if r["code"] == "TW0368"]
+    return {message.partition(": ")[2] for message in found}
+
+
+@tw.jit
+def batched(
+    a, b, c, M, N, K, a_batch, a_row, b_batch, b_row, c_batch,
+    FORM: tw.constexpr, BM: tw.constexpr, BN: tw.constexpr, BK: tw.constexpr,
+):  # fmt: skip
+    """c[i] = a[i] @ b[i], whose rows are masked or not, with addresses of several forms."""
+    z = tw.program_id(1)
+    m = tw.program_id(0) * BM + tw.arange(0, BM)
+    n, k = tw.arange(0, BN), tw.arange(0, BK)
+    total = tw.zeros((BM, BN), tw.float32)
+    left = a + z * a_batch + m[:, None] * a_row + k[None, :]
+    for start in range(0, K, BK):
+        if FORM == "rows":
+            x = tw.load(left + start, mask=m[:, None] < M, other=0.0)
+        elif FORM == "rows and columns":
+            inside = (m[:, None] < M) & (start + k[None, :] < K)
+            x = tw.load(left + start, mask=inside, other=0.0)
+        elif FORM == "advanced":
+            x = tw.load(left)
+            left += BK
+        else:
+            x = tw.load(a + z * a_batch + m[:, None] * a_row + (start + k)[None, :])
+        if FORM == "transposed":
+            y = tw.load(b + z * b_batch + (start + k)[None, :] * b_row + n[:, None]).T
+        else:
+            y = tw.load(b + z * b_batch + (start + k)[:, None] * b_row + n[None, :])
+        total = tw.dot(x, y, total)
+    tw.store(c + z * c_batch + m[:, None] * N + n[None, :], total, mask=m[:, None] < M)
+
+
+FORMS = ["plain", "rows", "rows and columns", "advanced", "transposed"]
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_boxes_of_matrices(form: str, setting: Setting, rng: np.random.Generator) -> None:
+    """A batch is a dimension of its own; what masks exclude is outside of the array."""
+    BM = 16 * setting[0]
+    rows = 2 * BM if form in ("plain", "advanced", "transposed") else BM + 24
+    K = 192 + (16 if form == "rows and columns" else 0)
+    a, b, c = integers(rng, 3, rows, K), integers(rng, 3, 256, 64), poisoned(3, rows, 64)
+    compiled = launch(
+        batched, (2, 3), a, b, c, rows, 64, K, a.stride(0), K, b.stride(0), 64, c.stride(0),
+        FORM=form, BM=BM, BN=64, BK=64, setting=setting,
+    )  # fmt: skip
+    assert_equal(c, a.double() @ b[:, :K].double())
+    assert copies(compiled) > 0
+    assert len(maps(compiled)) == 2
+    assert "box[64, " in maps(compiled)[0]
+
+
+def test_a_batch_is_a_dimension(rng: np.random.Generator) -> None:
+    a, b, c = integers(rng, 2, 64, 64), integers(rng, 2, 64, 64), poisoned(2, 64, 64)
+    compiled = launch(
+        batched, (1, 2), a, b, c, 64, 64, 64, 4096, 64, 4096, 64, 4096,
+        FORM="rows", BM=64, BN=64, BK=32, setting=(4, 2, "late"),
+    )  # fmt: skip
+    first, second = maps(compiled)
+    # Extents: all columns, the rows of the mask (argument 3), all matrices.
+    assert re.search(r"extents\[<\d+>, <1 of ?\[3\]>, <\d+>\]", first), first
+    assert re.search(r"strides\[<1 of ?\[7\]>, <1 of ?\[6\]>\] box\[32, 64, 1\] span 64", first), first
+    assert "box[64, 32, 1] span 128" in second
+
+
+@tw.jit
+def odd(a, b, c, rows, K, stride, FORM: tw.constexpr, N: tw.constexpr, BK: tw.constexpr):
+    """Products of 64 rows whose loads are not boxes of an array."""
+    m, n, k = tw.arange(0, 64), tw.arange(0, N), tw.arange(0, BK)
+    total = tw.zeros((64, N), tw.float32)
+    for start in range(0, K, BK):
+        if FORM == "gathered":
+            at = tw.load(rows + m)[:, None] * stride
+        elif FORM == "from the end":
+            at = (63 - m)[:, None] * stride
+        elif FORM == "wrapped":
+            at = (m % 48)[:, None] * stride
+        else:
+            at = m[:, None] * stride
+        if FORM == "below":
+            inside = (m[:, None] < 40) & (m[:, None] >= 8)
+            x = tw.load(a + at + (start + k)[None, :], mask=inside, other=0.0)
+        elif FORM == "before":
+            x = tw.load(a + at + (start + k)[None, :] - 64 * stride + 64 * stride - 8)
+        else:
+            x = tw.load(a + at + (start + k)[None, :])
+        total = tw.dot(x, tw.load(b + (start + k)[:, None] * N + n[None, :]), total)
+    tw.store(c + m[:, None] * N + n[None, :], total)
+
+
+ODD = {
+    "gathered": "its addresses are not sums of multiples along the tile's dimensions",
+    "from the end": "a launch does not give the strides of its array",
+    "wrapped": "its indices begin again at an extent, beyond which results may be used",
+    "below": "its mask is more than comparisons of indices with the array's extents",
+    "before": "its indices are not known to be from 0 on",
+}
+
+
+@pytest.mark.parametrize("form", ODD)
+def test_what_is_no_box(form: str, rng: np.random.Generator) -> None:
+    """Threads copy what no tensor map describes, and a remark says at the load why."""
+    K = 128
+    a, b, c = integers(rng, 65, K), integers(rng, K, 64), poisoned(64, 64)
+    rows = torch.from_numpy(rng.permutation(64).astype(np.int32))
+    compiled = launch(
+        odd, (1,), a[1:], b, c, rows, K, K, FORM=form, N=64, BK=32, setting=(4, 3, "late")
+    )
+    left, m = a[1:].double(), torch.arange(64)
+    if form == "gathered":
+        left = left[rows.long()]
+    elif form == "from the end":
+        left = left.flip(0)
+    elif form == "wrapped":
+        left = left[m % 48]
+    elif form == "below":
+        left = torch.where((m[:, None] < 40) & (m[:, None] >= 8), left, 0.0)
+    elif form == "before":
+        left = a.double().flatten()[K - 8 : -8].reshape(64, K)
+    assert_equal(c, left @ b.double())
+    assert reasons(compiled) == {ODD[form]}
+
+
+@tw.jit
+def beginning_again(
+    a, b, c, sums, M, N, K,
+    FORM: tw.constexpr, BM: tw.constexpr, BN: tw.constexpr, BK: tw.constexpr,
+):  # fmt: skip
+    """Rows and columns beyond the end are read as the first ones, and not stored, or are by FORM."""
+    rows = tw.program_id(0) * BM + tw.arange(0, BM)
+    columns = tw.program_id(1) * BN + tw.arange(0, BN)
+    k = tw.arange(0, BK)
+    x_at = a + (rows % M)[:, None] * K + k[None, :]
+    y_at = b + k[:, None] * N + (columns % N)[None, :]
+    total = tw.zeros((BM, BN), tw.float32)
+    for start in range(0, tw.cdiv(K, BK)):
+        x = tw.load(x_at, mask=k[None, :] < K - start * BK, other=0.0)
+        y = tw.load(y_at, mask=k[:, None] < K - start * BK, other=0.0)
+        total = tw.dot(x, y, total)
+        x_at += BK
+        y_at += BK * N
+    if FORM == "scaled":
+        total = total * 2 + rows[:, None]
+    if FORM == "summed along rows":
+        tw.store(sums + rows, tw.sum(tw.abs(total), 1), mask=rows < M)
+    elif FORM == "summed along columns":
+        tw.store(sums + columns, tw.sum(tw.abs(total), 0), mask=columns < N)
+    at = c + rows[:, None] * N + columns[None, :]
+    limit = M + 1 if FORM == "stored beyond" else M
+    tw.store(at, total, mask=(rows[:, None] < limit) & (columns[None, :] < N))
+
+
+# Of each form whether the rows of A, the columns of B are unused beyond the end.
+BEGINNING_AGAIN = {
+    "plain": 2, "scaled": 2, "summed along rows": 0, "summed along columns": 0, "stored beyond": 0,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("form", BEGINNING_AGAIN)
+def test_rows_that_begin_again(form: str, rng: np.random.Generator) -> None:
+    """They are filled where nobody uses their results; sums over them are such a use."""
+    M, N, K = 80, 96, 160
+    a, b, c = integers(rng, M, K), integers(rng, K, N), poisoned(M + 1, N)
+    sums = torch.full((max(M, N),), 7.0)
+    compiled = launch(
+        beginning_again, (1, 1), a, b, c, sums, M, N, K,
+        FORM=form, BM=128, BN=128, BK=32, setting=(4, 3, "late"),
+    )  # fmt: skip
+    product = a.double() @ b.double()
+    expected = product * 2 + torch.arange(M)[:, None] if form == "scaled" else product
+    assert_equal(c[:M], expected)
+    if form == "stored beyond":
+        assert_equal(c[M:], product[:1])
+    assert len(maps(compiled)) == BEGINNING_AGAIN[form]
+
+
+@tw.jit
+def described(
+    a, b, c, M, N, K, FORM: tw.constexpr, BM: tw.constexpr, BN: tw.constexpr, BK: tw.constexpr
+):
+    """C = A B by descriptors or block pointers of any extents."""
+    m, n = tw.program_id(0) * BM, tw.program_id(1) * BN
+    total = tw.zeros((BM, BN), tw.float32)
+    if FORM == "descriptors":
+        left = tw.make_tensor_descriptor(a, [M, K], [K, 1], [BM, BK])
+        right = tw.make_tensor_descriptor(b, [K, N], [N, 1], [BK, BN])
+        for start in range(0, K, BK):
+            total = tw.dot(left.load([m, start]), right.load([start, n]), total)
+    else:
+        left = tw.make_block_ptr(a, (M, K), (K, 1), (m, 0), (BM, BK), (1, 0))
+        right = tw.make_block_ptr(b, (K, N), (N, 1), (0, n), (BK, BN), (1, 0))
+        for start in range(0, K, BK):
+            x = tw.load(left, boundary_check=(0, 1), padding_option="zero")
+            y = tw.load(right, boundary_check=(0, 1), padding_option="zero")
+            total = tw.dot(x, y, total)
+            left, right = tw.advance(left, (0, BK)), tw.advance(right, (BK, 0))
+    rows, columns = m + tw.arange(0, BM), n + tw.arange(0, BN)
+    inside = (rows[:, None] < M) & (columns[None, :] < N)
+    tw.store(c + rows[:, None] * N + columns[None, :], total, mask=inside)
+
+
+@pytest.mark.parametrize("form", ["descriptors", "block pointers"])
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_descriptors_and_block_pointers(
+    form: str, setting: Setting, rng: np.random.Generator
+) -> None:
+    M, N, K = 144, 80, 208
+    a, b, c = integers(rng, M, K), integers(rng, K, N), poisoned(M, N)
+    compiled = launch(
+        described, (2, 2), a, b, c, M, N, K, FORM=form, BM=128, BN=64, BK=32, setting=setting
+    )
+    assert_equal(c, a.double() @ b.double())
+    assert len(maps(compiled)) == 2
+
+
+@tw.jit
+def rewritten(a, b, c, K, N: tw.constexpr, BK: tw.constexpr):
+    """A product whose left operand the kernel has just written."""
+    m, n, k = tw.arange(0, 64), tw.arange(0, N), tw.arange(0, BK)
+    tw.store(a + m[:, None] * K + k[None, :], (m[:, None] + k[None, :]).to(tw.float16))
+    total = tw.zeros((64, N), tw.float32)
+    for start in range(0, K, BK):
+        x = tw.load(a + m[:, None] * K + (start + k)[None, :])
+        total = tw.dot(x, tw.load(b + (start + k)[:, None] * N + n[None, :]), total)
+    tw.store(c + m[:, None] * N + n[None, :], total)
+
+
+def test_what_the_kernel_writes_is_copied_by_threads(rng: np.random.Generator) -> None:
+    a, b, c = integers(rng, 64, 128), integers(rng, 128, 64), poisoned(64, 64)
+    compiled = launch(rewritten, (1,), a, b, c, 128, N=64, BK=64, setting=(4, 2, "late"))
+    assert_equal(c, a.double() @ b.double())
+    assert a[3, 5] == 8
+    assert any("may write what is read" in reason for reason in reasons(compiled))
+
+
+@pytest.mark.parametrize("what", ["stride", "extent", "base"])
+def test_arrays_that_no_map_describes(what: str, rng: np.random.Generator) -> None:
+    """Such a launch runs code without tensor maps; the next one with others has them again."""
+    def run(a: Any, b: Any, rows: int, a_row: int) -> CompiledKernel:
+        c = poisoned(64, 64)
+        compiled = launch(
+            batched, (1, 1), a, b, c, rows, 64, 128, 0, a_row, 0, 64, 0,
+            FORM="rows", BM=64, BN=64, BK=64, setting=(4, 2, "late"),
+        )  # fmt: skip
+        left = a.as_strided((64, 128), (a_row, 1)).double()
+        expected = torch.where(torch.arange(64)[:, None] < rows, left @ b.double(), c.double())
+        assert_equal(c, expected)
+        return compiled
+
+    a, b = integers(rng, 64, 128), integers(rng, 128, 64)
+    assert copies(run(a, b, 64, 128)) > 0
+    if what == "stride":
+        run(a, b, 64, 0)
+    elif what == "extent":
+        run(a, b, 0, 128)
+    else:
+        shifted = integers(rng, 64 * 128 + 1).flatten()[1:].reshape(64, 128)
+        run(shifted, b, 64, 128)
+    assert copies(run(a, b, 40, 128)) > 0
+
+
+def test_maps_can_be_switched_off(rng: np.random.Generator) -> None:
+    a, b, c = integers(rng, 1, 64, 128), integers(rng, 1, 128, 64), poisoned(1, 64, 64)
+    signature = (a, b, c, 64, 64, 128, 0, 128, 0, 64, 0)
+    with tw.device("sim:sm_90a"):
+        compiled = batched[(1, 1)](
+            *signature, FORM="plain", BM=64, BN=64, BK=64, num_stages=2, tensor_maps=False
+        )
+    assert_equal(c, a.double() @ b.double())
+    assert copies(compiled) == 0 and "cp.async.cg" in compiled.asm["ptx"]
