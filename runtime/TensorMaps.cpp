@@ -4,6 +4,7 @@
 #include "runtime/Device.h"
 #include "runtime/codes/Codes.h"
 #include <algorithm>
+#include <bit>
 
 using namespace tw;
 
@@ -21,6 +22,11 @@ static int8_t bitsOf(const ArtifactParameter &parameter) {
   return 0;
 }
 
+/// Returns true for powers of two of at least `least` and at most `most`.
+static bool isSize(uint32_t bytes, uint32_t least, uint32_t most) {
+  return std::has_single_bit(bytes) && bytes >= least && bytes <= most;
+}
+
 bool tw::isWellFormed(const TensorMapRecipe &recipe,
                       std::span<const ArtifactParameter> parameters) {
   size_t rank = recipe.box.size();
@@ -34,9 +40,11 @@ bool tw::isWellFormed(const TensorMapRecipe &recipe,
   return areOfRank && recipe.parameter < parameters.size() &&
          parameters[recipe.parameter].type.starts_with("*") &&
          std::ranges::all_of(recipe.extents, isOfIntegers) &&
-         std::ranges::all_of(recipe.strides, isOfIntegers) &&
+         std::ranges::all_of(recipe.strides, isOfIntegers) && isSize(recipe.elementBytes, 1, 8) &&
+         isSize(recipe.spanBytes, 16, 128) &&
          std::ranges::all_of(
-             recipe.box, [](uint32_t extent) { return extent >= 1 && extent <= kMostBoxExtent; });
+             recipe.box, [](uint32_t extent) { return extent >= 1 && extent <= kMostBoxExtent; }) &&
+         recipe.box[0] * recipe.elementBytes <= recipe.spanBytes;
 }
 
 TensorMapMaker::TensorMapMaker(std::vector<TensorMapRecipe> recipes,
@@ -82,15 +90,17 @@ std::optional<RuntimeError> TensorMapMaker::compute(size_t map,
   for (size_t dim = 0; dim < recipe.extents.size(); ++dim) {
     std::optional<uint64_t> extent = compute(recipe.extents[dim], 1, arguments, 1, kMostExtent);
     if (!extent)
-      return refuse("its extent " + std::to_string(dim) + ", the innermost being 0, is below 1");
+      return refuse("its extent " + std::to_string(dim) +
+                    ", the innermost being 0, is not from 1 to 2^32");
     numbers.extents[dim] = *extent;
   }
   for (size_t dim = 0; dim < recipe.strides.size(); ++dim) {
     std::optional<uint64_t> stride =
         compute(recipe.strides[dim], recipe.elementBytes, arguments, kPieceBytes, kStrideLimit - 1);
     if (!stride || *stride % kPieceBytes != 0)
-      return refuse("its stride along dimension " + std::to_string(dim + 1) +
-                    ", the innermost being 0, is not a multiple of 16 bytes from 16 on");
+      return refuse(
+          "its stride along dimension " + std::to_string(dim + 1) +
+          ", the innermost being 0, is not a multiple of 16 bytes, from 16 to below 2^40");
     numbers.strides[dim] = *stride;
   }
   return std::nullopt;

@@ -108,11 +108,13 @@ static LaunchProduct productOf(simt::LaunchProductAttr product) {
   return {product.getFactor(), {product.getArguments().begin(), product.getArguments().end()}};
 }
 
-/// The tensor maps that the passes gave the kernel.
-static std::vector<TensorMapRecipe> describeTensorMaps(mlir::ModuleOp module) {
-  std::vector<TensorMapRecipe> recipes;
+/// Describes the tensor maps that passes, or a text, gave the kernel. False where no launch can
+/// fill one in.
+static bool describeTensorMaps(mlir::ModuleOp module, Artifact &artifact) {
   for (mlir::Attribute attribute : simt::tensorMapsOf(module)) {
-    auto map = llvm::cast<simt::TensorMapAttr>(attribute);
+    auto map = llvm::dyn_cast<simt::TensorMapAttr>(attribute);
+    if (!map)
+      return false;
     TensorMapRecipe recipe;
     recipe.parameter = map.getArgument();
     recipe.elementType = signatureType(map.getElementType());
@@ -123,9 +125,11 @@ static std::vector<TensorMapRecipe> describeTensorMaps(mlir::ModuleOp module) {
       recipe.strides.push_back(productOf(stride));
     recipe.box.assign(map.getBox().begin(), map.getBox().end());
     recipe.spanBytes = map.getSpanBytes();
-    recipes.push_back(std::move(recipe));
+    if (!isWellFormed(recipe, artifact.parameters))
+      return false;
+    artifact.tensorMaps.push_back(std::move(recipe));
   }
-  return recipes;
+  return true;
 }
 
 mlir::func::FuncOp tw::findKernel(mlir::ModuleOp module) {
@@ -200,6 +204,9 @@ bool tw::compileModule(mlir::ModuleOp module, const Target &target, const Compil
   bool passed = runStages(module, run, stages, diagnostics);
   std::chrono::duration<double, std::milli> elapsed = std::chrono::steady_clock::now() - start;
   artifact.milliseconds["passes"] = elapsed.count();
-  artifact.tensorMaps = describeTensorMaps(module);
+  if (passed && !describeTensorMaps(module, artifact)) {
+    diagnostics.push_back(internalError("the module has a tensor map that no launch can fill in"));
+    return false;
+  }
   return passed && makeCode(module, run, stages, artifact, diagnostics);
 }

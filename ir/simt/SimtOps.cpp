@@ -205,10 +205,10 @@ ArrayRef<Attribute> tw::simt::tensorMapsOf(Operation *op) {
 static constexpr unsigned kMostMapRank = 5;
 static constexpr int64_t kMostBoxExtent = 256;
 
-LogicalResult TensorMapAttr::verify(function_ref<InFlightDiagnostic()> emitError, unsigned, Type,
-                                    ArrayRef<LaunchProductAttr> extents,
+LogicalResult TensorMapAttr::verify(function_ref<InFlightDiagnostic()> emitError, unsigned,
+                                    Type element, ArrayRef<LaunchProductAttr> extents,
                                     ArrayRef<LaunchProductAttr> strides, ArrayRef<int64_t> box,
-                                    unsigned) {
+                                    unsigned span) {
   if (box.size() < 2 || box.size() > kMostMapRank)
     return emitError() << "a tensor map has 2 to " << kMostMapRank << " dimensions";
   if (extents.size() != box.size() || strides.size() + 1 != box.size())
@@ -216,6 +216,11 @@ LogicalResult TensorMapAttr::verify(function_ref<InFlightDiagnostic()> emitError
                           "the first";
   if (llvm::any_of(box, [](int64_t extent) { return extent < 1 || extent > kMostBoxExtent; }))
     return emitError() << "boxes have extents of 1 to " << kMostBoxExtent;
+  if (!element.isIntOrFloat() || element.getIntOrFloatBitWidth() % 8 != 0)
+    return emitError() << "elements of a tensor map have whole bytes";
+  if (!llvm::isPowerOf2_32(span) || span < 16 || span > 128 ||
+      box[0] * elementBytes(element) != span)
+    return emitError() << "rows of a box are the span, of 16, 32, 64 or 128 bytes";
   return success();
 }
 
@@ -229,10 +234,13 @@ LogicalResult BoxCopyOp::verify() {
     if (!map)
       return emitOpError("names a tensor map that the module does not have");
     auto type = cast<SharedType>(buffer.getType());
-    if (map.getElementType() != type.getElementType() ||
-        !slabsOf(type.getLayout().getValue(), elementBytes(type.getElementType()),
-                 map.getSpanBytes()))
-      return emitOpError("copies to slabs of the map's elements");
+    std::optional<OperandSlabs> slabs = slabsOf(
+        type.getLayout().getValue(), elementBytes(type.getElementType()), map.getSpanBytes());
+    ArrayRef<int64_t> box = map.getBox();
+    if (map.getElementType() != type.getElementType() || !slabs ||
+        slabs->spanBytes != map.getSpanBytes() || type.getShape()[1 - slabs->dim] % box[1] != 0 ||
+        llvm::any_of(box.drop_front(2), [](int64_t extent) { return extent != 1; }))
+      return emitOpError("copies boxes of the map that are rows of the buffer's slabs");
     numCoordinates += map.getRank();
   }
   return getCoordinates().size() == numCoordinates

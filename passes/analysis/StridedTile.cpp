@@ -97,7 +97,7 @@ static std::optional<Polynomial> multiply(const Polynomial &lhs, const Polynomia
         return std::nullopt;
       llvm::append_range(monomial.leaves, b.leaves);
       auto grows = [](const Monomial &by, const Monomial &what) {
-        return by.isConstant() && std::abs(by.factor) != 1 && !what.isFixed();
+        return by.isConstant() && std::abs(by.factor) != 1 && !what.isConstant();
       };
       bool isScaled = grows(a, b) || grows(b, a);
       monomial.isWide |= b.isWide || (isIn64Bits && isScaled);
@@ -152,6 +152,7 @@ static std::optional<StridedTile> product(const std::optional<StridedTile> &lhs,
   if (!isUniform(*rhs))
     return isUniform(*lhs) ? product(rhs, lhs, type) : std::nullopt;
   StridedTile result = *lhs;
+  llvm::append_range(result.wraps, rhs->wraps);
   std::optional<Polynomial> offset = multiply(lhs->offset, rhs->offset, type);
   if (!offset)
     return std::nullopt;
@@ -274,6 +275,7 @@ std::optional<StridedTile> Reader::readCarried(scf::ForOp loop, BlockArgument ca
     std::optional<Monomial> each = monomial.dividedBy(Monomial{step.getSExtValue()});
     if (!isFixed || !each)
       return std::nullopt;
+    each->isWide = false; // a counter's multiple is an index along the dimension that it steps
     std::optional<Polynomial> grown =
         multiply(iterations, *each, IntegerType::get(loop.getContext(), 32));
     if (!grown)
@@ -358,6 +360,14 @@ static std::optional<IndexLimit> limitOf(const IndexFacts &facts, arith::CmpIOp 
   std::optional<StridedTile> difference =
       stridedTileOf(facts, comparison->getOperand(isLess ? 0 : 1));
   std::optional<StridedTile> limit = stridedTileOf(facts, comparison->getOperand(isLess ? 1 : 0));
+  // Beyond the sign of numbers, unsigned ones compare otherwise: neither side may be a difference.
+  bool isUnsigned = predicate == CmpIPredicate::ult || predicate == CmpIPredicate::ugt;
+  if (isUnsigned &&
+      (!difference || !limit ||
+       !llvm::all_of(difference->offset.all(),
+                     [&](const Monomial &part) { return part.isNonNegative(facts); }) ||
+       !limit->offset.single() || limit->offset.single()->factor < 0))
+    return std::nullopt;
   difference = sum(difference, limit, -1);
   std::optional<unsigned> dim = difference ? unitDimOf(*difference) : std::nullopt;
   if (!dim || difference->base || !difference->wraps.empty())
@@ -380,10 +390,10 @@ bool tw::collectLimits(const IndexFacts &facts, Value mask, SmallVectorImpl<Inde
       limits.push_back(*limit);
     return limit.has_value();
   }
-  size_t first = limits.size();
-  if (!isa_and_nonnull<BroadcastOp, simt::ConvertLayoutOp, ExpandDimsOp, TransOp>(op) ||
-      !collectLimits(facts, op->getOperand(0), limits))
+  if (!isa_and_nonnull<BroadcastOp, simt::ConvertLayoutOp, ExpandDimsOp, TransOp>(op))
     return false;
+  size_t first = limits.size();
+  bool isOfLimits = collectLimits(facts, op->getOperand(0), limits);
   for (IndexLimit &limit : MutableArrayRef(limits).drop_front(first)) {
     if (auto expand = dyn_cast<ExpandDimsOp>(op))
       limit.dim += limit.dim >= expand.getAxis();
@@ -391,5 +401,5 @@ bool tw::collectLimits(const IndexFacts &facts, Value mask, SmallVectorImpl<Inde
       limit.dim =
           llvm::find(transposed.getOrder(), int32_t(limit.dim)) - transposed.getOrder().begin();
   }
-  return true;
+  return isOfLimits;
 }

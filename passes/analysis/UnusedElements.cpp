@@ -42,6 +42,8 @@ bool Follower::isMasked(Value mask, unsigned dim) const {
 /// Rows of the left operand are those of the product, and columns of the right one.
 bool Follower::followProduct(OpOperand &use, unsigned dim) {
   unsigned operand = use.getOperandNumber();
+  if (shapeOf(use.getOwner()->getResult(0).getType()).size() != 2)
+    return false;
   bool isAcc = operand == 2, isKept = (operand == 0 && dim == 0) || (operand == 1 && dim == 1);
   return (isAcc || isKept) && operand <= 2 && follow(use.getOwner()->getResult(0), dim);
 }
@@ -76,6 +78,12 @@ bool Follower::followUse(OpOperand &use, unsigned dim) {
   if (isa<scf::YieldOp>(op)) {
     auto loop = dyn_cast<scf::ForOp>(op->getParentOp());
     unsigned number = use.getOperandNumber();
+    // In a later iteration, the limit's leaves of this one are other numbers.
+    if (loop && !llvm::all_of(limit.index.all(), [&](const Monomial &part) {
+          return llvm::all_of(part.leaves,
+                              [&](Value leaf) { return loop.isDefinedOutsideOfLoop(leaf); });
+        }))
+      return false;
     if (loop && !follow(loop.getRegionIterArg(number), dim))
       return false;
     return isa<scf::ForOp, scf::IfOp>(op->getParentOp()) &&

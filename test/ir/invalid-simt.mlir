@@ -208,7 +208,7 @@ func.func @boxes(%p: !tile.ptr<f16>, %m: i32, %s: i32, %b: !simt.shared<[8, 32],
 
 module attributes {simt.tensor_maps = [#simt.tensor_map<0 of f16 extents [<2147483648>, <1 of [1]>] strides [<1 of [2]>] box [32, 8] span 64>]} {
 func.func @boxes(%p: !tile.ptr<f16>, %m: i32, %s: i32, %b: !simt.shared<[8, 32], f16, #tile.layout<[8, 32] offset = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [1, 0], [2, 8], [4, 16]]>>, %flat: !simt.shared<[8, 32], f16, #tile.layout<[8, 32] offset = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [1, 0], [2, 0], [4, 0]]>>, %on: !simt.shared<[1], i64, #tile.layout<[1] offset = []>>, %e: i1) {
-  // expected-error @below {{copies to slabs of the map's elements}}
+  // expected-error @below {{copies boxes of the map that are rows of the buffer's slabs}}
   simt.box_copy maps [0] at [%m, %s] to %flat on %on if %e : !simt.shared<[8, 32], f16, #tile.layout<[8, 32] offset = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [1, 0], [2, 0], [4, 0]]>> on !simt.shared<[1], i64, #tile.layout<[1] offset = []>>
   return
 }
@@ -230,4 +230,28 @@ module attributes {simt.tensor_maps = [#map]} {}
 
 // expected-error @below {{a tensor map has 2 to 5 dimensions}}
 #map = #simt.tensor_map<0 of f16 extents [<8>] strides [<1>] box [32] span 64>
+module attributes {simt.tensor_maps = [#map]} {}
+
+// -----
+
+// expected-error @below {{rows of a box are the span}}
+#map = #simt.tensor_map<0 of f16 extents [<8>, <8>] strides [<1>] box [32, 8] span 0>
+module attributes {simt.tensor_maps = [#map]} {}
+
+// -----
+
+// expected-error @below {{rows of a box are the span}}
+#map = #simt.tensor_map<0 of f16 extents [<8>, <8>] strides [<1>] box [32, 8] span 1>
+module attributes {simt.tensor_maps = [#map]} {}
+
+// -----
+
+// expected-error @below {{rows of a box are the span}}
+#map = #simt.tensor_map<0 of f16 extents [<8>, <8>] strides [<1>] box [64, 8] span 64>
+module attributes {simt.tensor_maps = [#map]} {}
+
+// -----
+
+// expected-error @below {{elements of a tensor map have whole bytes}}
+#map = #simt.tensor_map<0 of i1 extents [<8>, <8>] strides [<1>] box [32, 8] span 64>
 module attributes {simt.tensor_maps = [#map]} {}

@@ -56,19 +56,29 @@ struct BoxReader {
 
 //===-- Addresses ----------------------------------------------------------------------------===//
 
+/// Returns true if an operation may tell the program what others have written, or has effects that
+/// nobody knows.
+static bool mayOrder(Operation *op) {
+  if (auto load = dyn_cast<LoadOp>(op))
+    return load.getIsVolatile();
+  if (auto assembly = dyn_cast<tile::InlineAsmOp>(op))
+    return !assembly.getIsPure();
+  return tile::isAtomic(op) && !op->use_empty();
+}
+
 /// Returns true if the kernel, or another program that it waits for, may write what the load reads
 /// before it does: copies of boxes are ordered with neither.
 static bool mayBeWritten(LoadOp load) {
   auto function = load->getParentOfType<FunctionOpInterface>();
   Block &body = function.getFunctionBody().front();
   Operation *own = body.findAncestorOpInBlock(*load);
-  WalkResult result = function->walk([&](tile::MemoryAccess access) -> WalkResult {
-    Operation *other = body.findAncestorOpInBlock(*access);
-    if (other != own && !other->isBeforeInBlock(own))
+  WalkResult result = function->walk([&](Operation *op) -> WalkResult {
+    Operation *other = body.findAncestorOpInBlock(*op);
+    if (!other || (other != own && !other->isBeforeInBlock(own)))
       return WalkResult::advance();
-    bool isOrdering = access.isAtomic() && !tile::isTile(access.getPointers());
-    bool isWriting = access.isOrdered() && mayAlias(load.getPtr(), access.getPointers());
-    return isOrdering || isWriting ? WalkResult::interrupt() : WalkResult::advance();
+    auto access = dyn_cast<tile::MemoryAccess>(op);
+    bool isWriting = access && access.isOrdered() && mayAlias(load.getPtr(), access.getPointers());
+    return isWriting || mayOrder(op) ? WalkResult::interrupt() : WalkResult::advance();
   });
   return result.wasInterrupted();
 }
@@ -97,6 +107,9 @@ bool BoxReader::readOffset(const Polynomial &offset) {
       dims.push_back(MapDim{.stride = stride, .extent = {}, .coordinate = {}});
       best = &dims.back();
     }
+    // Such a sum may need 64 bits.
+    if (!best && monomial.isFixed() && !monomial.isConstant())
+      return fail("its address has a term of arguments that no stride divides");
     if (!best)
       best = &dims.front();
     best->coordinate.add(*monomial.dividedBy(best->stride));
@@ -171,7 +184,7 @@ bool BoxReader::checkCoordinates() {
       bool isNarrow = llvm::all_of(monomial.leaves, [](Value leaf) {
         return leaf.getType().isIndex() || leaf.getType().getIntOrFloatBitWidth() <= 32;
       });
-      if (monomial.isWide || !isNarrow)
+      if (monomial.isWide || !isNarrow || monomial.factor >= kMostExtent)
         return fail("its indices are computed in 64 bits");
       if (!monomial.isNonNegative(facts))
         return fail("its indices are not known to be from 0 on");

@@ -23,7 +23,7 @@ def test_kernels_on_arrays_of_a_gpu(arch: str, tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stdout + done.stderr
     *checks, report = done.stdout.splitlines()
-    assert len([line for line in checks if line.startswith("check_")]) == 7
+    assert len([line for line in checks if line.startswith("check_")]) == 8
     code, message, hint = json.loads(report)
     assert code == "TW0629" and "the last ones launched were copy_all" in message
     assert f"sim:{arch}" in hint

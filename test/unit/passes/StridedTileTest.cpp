@@ -137,6 +137,10 @@ TEST(StridedTile, TellsProductsOf64Bits) {
                    "%x = arith.muli %l, %w {asked} : i64")
                 .read(),
             "1 arg3 program_id");
+  EXPECT_EQ(Kernel("%l = arith.extsi %n : i32 to i64\n%c8 = arith.constant 8 : i64\n"
+                   "%x = arith.muli %l, %c8 {asked} : i64")
+                .read(),
+            "8 arg1 wide");
 }
 
 TEST(StridedTile, ReadsWhatALoopAddsAsAMultipleOfItsCounter) {
@@ -183,6 +187,7 @@ TEST(StridedTile, ReadsMasksAsLimits) {
   EXPECT_EQ(limits("ugt, %ns, %m"), "[0: 16 program_id < 1 arg1]");
   EXPECT_EQ(limits("slt, %m, %c4"), "[0: 16 program_id < 4]");
   EXPECT_EQ(limits("sle, %m, %ns"), "and more");
+  EXPECT_EQ(limits("ult, %ss, %ns"), "and more");
   EXPECT_EQ(limits("slt, %fs, %ns"), "and more"); // along no dimension
   EXPECT_EQ(limits("slt, %m, %r"), "and more");
   // n - 16 pid is what is left.
@@ -199,4 +204,20 @@ TEST(StridedTile, ReadsMasksAsLimits) {
                    "%x = tile.expand_dims %a axis 0 {asked} : tensor<16xi1> -> tensor<1x16xi1>")
                 .limits(),
             "[1: 16 program_id < 1 arg1]");
+  // Unsigned numbers are not below 0.
+  EXPECT_EQ(Kernel("%l = arith.subi %ns, %c4 : tensor<16xi32>\n"
+                   "%x = arith.cmpi ult, %m, %l {asked} : tensor<16xi32>")
+                .limits(),
+            "and more");
+  EXPECT_EQ(Kernel("%l = arith.subi %m, %c4 : tensor<16xi32>\n"
+                   "%x = arith.cmpi ult, %l, %ns {asked} : tensor<16xi32>")
+                .limits(),
+            "and more");
+  // Dimensions are those of the whole mask, also where there is more.
+  EXPECT_EQ(Kernel("%a = arith.cmpi slt, %m, %ns : tensor<16xi32>\n"
+                   "%b = arith.cmpi ne, %m, %c4 : tensor<16xi32>\n"
+                   "%both = arith.andi %a, %b : tensor<16xi1>\n"
+                   "%x = tile.expand_dims %both axis 0 {asked} : tensor<16xi1> -> tensor<1x16xi1>")
+                .limits(),
+            "and more[1: 16 program_id < 1 arg1]");
 }

@@ -63,6 +63,9 @@ TEST(ArtifactTest, RefusesTensorMapsThatNoLaunchCanFillIn) {
   EXPECT_TRUE(isRefused([](TensorMapRecipe &map) { map.strides.clear(); }));
   EXPECT_TRUE(isRefused([](TensorMapRecipe &map) { map.extents.pop_back(); }));
   EXPECT_TRUE(isRefused([](TensorMapRecipe &map) { map.box[0] = 0; }));
+  EXPECT_TRUE(isRefused([](TensorMapRecipe &map) { map.box[0] = 64; }));
+  EXPECT_TRUE(isRefused([](TensorMapRecipe &map) { map.spanBytes = 0; }));
+  EXPECT_TRUE(isRefused([](TensorMapRecipe &map) { map.elementBytes = 3; }));
   EXPECT_TRUE(isRefused([](TensorMapRecipe &map) { map.box[1] = 257; }));
 }
 

@@ -219,6 +219,116 @@ def test_rows_that_begin_again(form: str, rng: np.random.Generator) -> None:
 
 
 @tw.jit
+def deceptive(
+    a, b, c, M, layer, layer_stride,
+    FORM: tw.constexpr, K: tw.constexpr, BM: tw.constexpr, N: tw.constexpr, BK: tw.constexpr,
+):  # fmt: skip
+    """A product whose loads or stores look like those of boxes, and are others."""
+    rows, n, k = tw.arange(0, BM), tw.arange(0, N), tw.arange(0, BK)
+    at, inside = rows, (rows >= 0)[:, None]
+    stored = (rows < M)[:, None]
+    if FORM == "far away":
+        a += layer.to(tw.int64) * layer_stride
+    elif FORM == "far rows":
+        a += layer.to(tw.int64) * (64 * K)
+    elif FORM == "unsigned":
+        inside = ((rows - 8).to(tw.uint32) < M.to(tw.uint32) - 8)[:, None]
+    else:
+        at = rows % M
+    if FORM == "unsigned store":
+        stored = ((rows - 8).to(tw.uint32) < M.to(tw.uint32) - 8)[:, None]
+    elif FORM == "other dimension":
+        stored = ((n < M) & (n % 8 != 3))[None, :]
+    total = tw.zeros((BM, N), tw.float32)
+    for start in range(0, K, BK):
+        x = tw.load(a + at[:, None] * K + (start + k)[None, :], mask=inside, other=0.0)
+        total = tw.dot(x, tw.load(b + (start + k)[:, None] * N + n[None, :]), total)
+    tw.store(c + rows[:, None] * N + n[None, :], total, mask=stored)
+
+
+DECEPTIVE = ["far away", "far rows", "unsigned", "unsigned store", "other dimension"]
+
+
+@pytest.mark.parametrize("form", DECEPTIVE)
+def test_what_looks_like_a_box(form: str, rng: np.random.Generator) -> None:
+    """Offsets may need more than 32 bits, unsigned numbers are not below 0, and limits may be those
+    of another dimension."""
+    M, K = 4 if form == "unsigned store" else 40, 128
+    a, b, c = integers(rng, 192, K), integers(rng, K, 64), poisoned(64, 64)
+    row, column = torch.arange(64)[:, None], torch.arange(64)[None, :]
+    left, stored, expected = a[:64].double(), (row < M).expand(64, 64), c.double()
+    compiled = launch(
+        deceptive, (1,), a, b, c, M, 2, 64 * K,
+        FORM=form, K=K, BM=64, N=64, BK=32, setting=(4, 3, "late"),
+    )  # fmt: skip
+    if form.startswith("far"):
+        left = a[128:].double()
+    elif form == "unsigned":
+        left = torch.where((row >= 8) & (row < M), left, 0.0)
+    else:
+        left = left[torch.arange(64) % M]
+    if form == "unsigned store":
+        stored = ((row < M) | (row >= 8)).expand(64, 64)  # M - 8 is 2**32 - 4
+    elif form == "other dimension":
+        stored = ((column < M) & (column % 8 != 3)).expand(64, 64)
+    assert_equal(c, torch.where(stored, left @ b.double(), expected))
+    assert len(reasons(compiled)) == 1
+
+
+@tw.jit
+def late(a, b, c, M, TRIPS, K: tw.constexpr, BM: tw.constexpr):
+    """Each product is stored by the next iteration, under its mask."""
+    m, n, k = tw.arange(0, BM), tw.arange(0, 64), tw.arange(0, K)
+    previous = tw.zeros((BM, 64), tw.float32)
+    for trip in range(0, TRIPS):
+        rows = (trip * 2 + 2) % TRIPS * BM + m
+        x = tw.load(a + (rows % M)[:, None] * K + k[None, :])
+        tw.store(c + rows[:, None] * 64 + n[None, :], previous, mask=rows[:, None] < M)
+        previous = tw.dot(x, tw.load(b + k[:, None] * 64 + n[None, :]))
+
+
+def test_results_under_the_mask_of_a_later_iteration(rng: np.random.Generator) -> None:
+    M, trips, K = 150, 3, 64
+    a, b, c = integers(rng, M, K), integers(rng, K, 64), poisoned(192, 64)
+    expected, previous = c.double(), torch.zeros(64, 64).double()
+    for trip in range(trips):
+        rows = (trip * 2 + 2) % trips * 64 + torch.arange(64)
+        expected[rows[rows < M]] = previous[rows < M]
+        previous = a.double()[rows % M] @ b.double()
+    compiled = launch(late, (1,), a, b, c, M, trips, K=K, BM=64, setting=(4, 3, "late"))
+    assert_equal(c, expected)
+    assert reasons(compiled)
+
+
+@tw.jit
+def acquiring(flag, a, b, c, FORM: tw.constexpr, K: tw.constexpr, BK: tw.constexpr):
+    """A product of what other programs have written before they set a flag."""
+    m, n, k = tw.arange(0, 64), tw.arange(0, 64), tw.arange(0, BK)
+    if FORM == "volatile":
+        while tw.load(flag, volatile=True) == 0:
+            pass
+    elif FORM == "tile":
+        seen = tw.atomic_add(flag + tw.arange(0, 32) * 0, 0, sem="acquire")
+        tw.store(flag + 1 + tw.arange(0, 32), seen)
+    total = tw.zeros((64, 64), tw.float32)
+    for start in range(0, K, BK):
+        x = tw.load(a + m[:, None] * K + (start + k)[None, :])
+        total = tw.dot(x, tw.load(b + (start + k)[:, None] * 64 + n[None, :]), total)
+    tw.store(c + m[:, None] * 64 + n[None, :], total)
+
+
+@pytest.mark.parametrize("form", ["volatile", "tile"])
+def test_copies_of_boxes_are_not_ordered_behind_flags(form: str, rng: np.random.Generator) -> None:
+    a, b, c = integers(rng, 64, 128), integers(rng, 128, 64), poisoned(64, 64)
+    flag = torch.ones(33, dtype=torch.int32)
+    compiled = launch(
+        acquiring, (1,), flag, a, b, c, FORM=form, K=128, BK=32, setting=(4, 3, "late")
+    )
+    assert_equal(c, a.double() @ b.double())
+    assert any("may write what is read" in reason for reason in reasons(compiled))
+
+
+@tw.jit
 def described(
     a, b, c, M, N, K, FORM: tw.constexpr, BM: tw.constexpr, BN: tw.constexpr, BK: tw.constexpr
 ):
