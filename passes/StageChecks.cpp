@@ -92,7 +92,7 @@ static StringRef refuseScheduled(Operation *op) {
 static StringRef refuseLowered(Operation *op) {
   return isa<simt::ConvertLayoutOp, simt::PartialReduceOp, simt::StoreSharedOp, simt::LoadSharedOp,
              simt::GatherSharedOp, simt::DotSharedOp, simt::MmaOp, simt::MmaAsyncOp,
-             simt::MmaWaitOp, simt::SlotOp, simt::AsyncCopyOp>(op)
+             simt::MmaWaitOp, simt::SlotOp, simt::AsyncCopyOp, simt::BoxCopyOp>(op)
              ? "is an earlier stage's"
              : "";
 }
@@ -453,6 +453,35 @@ static LogicalResult checkThreads(ModuleOp module) {
   return success();
 }
 
+/// Checks that a launch can fill in the module's tensor maps: of the kernel's pointers, with
+/// numbers that are its integers.
+static LogicalResult checkTensorMaps(ModuleOp module) {
+  Attribute maps = module->getAttr(simt::kTensorMaps);
+  if (!maps)
+    return success();
+  SmallVector<Type> arguments;
+  for (auto kernel : module.getOps<func::FuncOp>())
+    arguments.assign(kernel.getArgumentTypes().begin(), kernel.getArgumentTypes().end());
+  auto isOfIntegers = [&](simt::LaunchProductAttr product) {
+    return llvm::all_of(product.getArguments(), [&](unsigned number) {
+      return number < arguments.size() && arguments[number].isInteger();
+    });
+  };
+  auto isFilledIn = [&](Attribute attribute) {
+    auto map = dyn_cast<simt::TensorMapAttr>(attribute);
+    return map && map.getArgument() < arguments.size() &&
+           isa<tile::PtrType>(arguments[map.getArgument()]) &&
+           llvm::all_of(map.getExtents(), isOfIntegers) &&
+           llvm::all_of(map.getStrides(), isOfIntegers);
+  };
+  auto list = dyn_cast<ArrayAttr>(maps);
+  if (!list || !llvm::all_of(list, isFilledIn))
+    return emitCoded(module, Code::UnfitText)
+           << simt::kTensorMaps << " lists #simt.tensor_map of pointers that the kernel is given, "
+           << "with its integers";
+  return success();
+}
+
 LogicalResult tw::checkInput(ModuleOp module, StringRef name) {
   if (name.empty())
     return success();
@@ -461,7 +490,7 @@ LogicalResult tw::checkInput(ModuleOp module, StringRef name) {
   assert(input != std::end(kInputs) && "passes name what there is");
   if (failed(checkThreads(module)))
     return failure();
-  if (input->hasKernels && failed(checkFunctions(module)))
+  if (input->hasKernels && (failed(checkFunctions(module)) || failed(checkTensorMaps(module))))
     return failure();
   if (failed(InputCheck(module, input->stage).run()))
     return failure();

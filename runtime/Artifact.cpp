@@ -80,7 +80,6 @@ static void addProducts(Encoder &encoder, const std::vector<LaunchProduct> &prod
 
 static void addTensorMap(Encoder &encoder, const TensorMapRecipe &recipe) {
   encoder.addNumber(recipe.parameter);
-  encoder.addText(recipe.elementType);
   encoder.addNumber(recipe.elementBytes);
   addProducts(encoder, recipe.extents);
   addProducts(encoder, recipe.strides);
@@ -104,7 +103,6 @@ static std::vector<LaunchProduct> takeProducts(Decoder &decoder) {
 static TensorMapRecipe takeTensorMap(Decoder &decoder) {
   TensorMapRecipe recipe;
   recipe.parameter = decoder.takeNumber<uint32_t>();
-  recipe.elementType = decoder.takeText();
   recipe.elementBytes = decoder.takeNumber<uint32_t>();
   recipe.extents = takeProducts(decoder);
   recipe.strides = takeProducts(decoder);
@@ -194,7 +192,7 @@ bool tw::decodeArtifact(const std::string &bytes, Artifact &artifact) {
     buffer.bytes = decoder.takeNumber<uint64_t>();
     result.sharedBuffers.push_back(std::move(buffer));
   }
-  uint64_t numMaps = decoder.takeCount(6 * sizeof(uint64_t));
+  uint64_t numMaps = decoder.takeCount(5 * sizeof(uint64_t));
   bool areMapsWellFormed = true;
   for (uint64_t i = 0; i < numMaps; ++i) {
     result.tensorMaps.push_back(takeTensorMap(decoder));

@@ -29,8 +29,7 @@ struct LaunchProduct {
 /// A map of which each launch gives the numbers. Dimensions are innermost first; the innermost has
 /// stride 1. What boxes have outside of the array is 0.
 struct TensorMapRecipe {
-  uint32_t parameter = 0;  // the pointer to the array's first element
-  std::string elementType; // as in ArtifactParameter: "fp16"
+  uint32_t parameter = 0; // the pointer to the array's first element
   uint32_t elementBytes = 0;
   std::vector<LaunchProduct> extents; // elements
   std::vector<LaunchProduct> strides; // elements, of all dimensions but the innermost

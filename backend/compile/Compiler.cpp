@@ -117,7 +117,6 @@ static bool describeTensorMaps(mlir::ModuleOp module, Artifact &artifact) {
       return false;
     TensorMapRecipe recipe;
     recipe.parameter = map.getArgument();
-    recipe.elementType = signatureType(map.getElementType());
     recipe.elementBytes = tile::elementBytes(map.getElementType());
     for (simt::LaunchProductAttr extent : map.getExtents())
       recipe.extents.push_back(productOf(extent));

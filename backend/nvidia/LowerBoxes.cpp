@@ -4,6 +4,7 @@
 #include "backend/nvidia/LowerNvidia.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
+#include "runtime/TensorMaps.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
@@ -11,9 +12,8 @@ using namespace tw;
 using namespace tw::gpu;
 using namespace tw::nvidia;
 
-/// Bytes of an mbarrier, and of a tensor map, which the copies read where it is aligned (PTX ISA,
-/// "cp.async.bulk.tensor"; CUDA Driver API, cuTensorMapEncodeTiled).
-static constexpr unsigned kBarrierBytes = 8, kMapBytes = 128, kMapAlignment = 64;
+/// Bytes of an mbarrier.
+static constexpr unsigned kBarrierBytes = 8;
 
 /// Gives the kernel a parameter behind its others for each tensor map of the module.
 void tw::nvidia::addTensorMaps(LLVM::LLVMFuncOp kernel) {
@@ -22,10 +22,11 @@ void tw::nvidia::addTensorMaps(LLVM::LLVMFuncOp kernel) {
     return;
   Builder b(kernel.getContext());
   Type pointer = LLVM::LLVMPointerType::get(kernel.getContext());
-  Type bytes = LLVM::LLVMArrayType::get(b.getI8Type(), kMapBytes);
+  Type bytes = LLVM::LLVMArrayType::get(b.getI8Type(), kTensorMapBytes);
   DictionaryAttr attributes = b.getDictionaryAttr(
       {b.getNamedAttr(LLVM::LLVMDialect::getByValAttrName(), TypeAttr::get(bytes)),
-       b.getNamedAttr(LLVM::LLVMDialect::getAlignAttrName(), b.getI64IntegerAttr(kMapAlignment))});
+       b.getNamedAttr(LLVM::LLVMDialect::getAlignAttrName(),
+                      b.getI64IntegerAttr(kTensorMapAlignment))});
   SmallVector<Type> types(kernel.getArgumentTypes());
   types.append(numMaps, pointer);
   SmallVector<DictionaryAttr> all;

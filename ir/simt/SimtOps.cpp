@@ -193,61 +193,6 @@ LogicalResult StoreSharedOp::verify() {
 
 LogicalResult LoadSharedOp::verify() { return verifyHeld(*this, getType(), getBuffer().getType()); }
 
-//===-- Copies of boxes ----------------------------------------------------------------------===//
-
-ArrayRef<Attribute> tw::simt::tensorMapsOf(Operation *op) {
-  auto module = isa<ModuleOp>(op) ? cast<ModuleOp>(op) : op->getParentOfType<ModuleOp>();
-  auto maps = module ? module->getAttrOfType<ArrayAttr>(kTensorMaps) : ArrayAttr();
-  return maps ? maps.getValue() : ArrayRef<Attribute>();
-}
-
-/// As cuTensorMapEncodeTiled and the copies' instructions have them.
-static constexpr unsigned kMostMapRank = 5;
-static constexpr int64_t kMostBoxExtent = 256;
-
-LogicalResult TensorMapAttr::verify(function_ref<InFlightDiagnostic()> emitError, unsigned,
-                                    Type element, ArrayRef<LaunchProductAttr> extents,
-                                    ArrayRef<LaunchProductAttr> strides, ArrayRef<int64_t> box,
-                                    unsigned span) {
-  if (box.size() < 2 || box.size() > kMostMapRank)
-    return emitError() << "a tensor map has 2 to " << kMostMapRank << " dimensions";
-  if (extents.size() != box.size() || strides.size() + 1 != box.size())
-    return emitError() << "a tensor map has an extent for each dimension, and strides for all but "
-                          "the first";
-  if (llvm::any_of(box, [](int64_t extent) { return extent < 1 || extent > kMostBoxExtent; }))
-    return emitError() << "boxes have extents of 1 to " << kMostBoxExtent;
-  if (!element.isIntOrFloat() || element.getIntOrFloatBitWidth() % 8 != 0)
-    return emitError() << "elements of a tensor map have whole bytes";
-  if (!llvm::isPowerOf2_32(span) || span < 16 || span > 128 ||
-      box[0] * elementBytes(element) != span)
-    return emitError() << "rows of a box are the span, of 16, 32, 64 or 128 bytes";
-  return success();
-}
-
-LogicalResult BoxCopyOp::verify() {
-  ArrayRef<Attribute> maps = tensorMapsOf(*this);
-  if (getMaps().size() != getBuffers().size())
-    return emitOpError("names a map for each buffer");
-  size_t numCoordinates = 0;
-  for (auto [number, buffer] : llvm::zip(getMaps(), getBuffers())) {
-    auto map = uint32_t(number) < maps.size() ? dyn_cast<TensorMapAttr>(maps[number]) : nullptr;
-    if (!map)
-      return emitOpError("names a tensor map that the module does not have");
-    auto type = cast<SharedType>(buffer.getType());
-    std::optional<OperandSlabs> slabs = slabsOf(
-        type.getLayout().getValue(), elementBytes(type.getElementType()), map.getSpanBytes());
-    ArrayRef<int64_t> box = map.getBox();
-    if (map.getElementType() != type.getElementType() || !slabs ||
-        slabs->spanBytes != map.getSpanBytes() || type.getShape()[1 - slabs->dim] % box[1] != 0 ||
-        llvm::any_of(box.drop_front(2), [](int64_t extent) { return extent != 1; }))
-      return emitOpError("copies boxes of the map that are rows of the buffer's slabs");
-    numCoordinates += map.getRank();
-  }
-  return getCoordinates().size() == numCoordinates
-             ? success()
-             : emitOpError("has a coordinate for each dimension of each box");
-}
-
 LogicalResult AsyncCopyOp::verify() {
   SharedType buffer = getBuffer().getType();
   auto pointee = dyn_cast<tile::PtrType>(elementTypeOf(getPtr().getType()));

@@ -297,6 +297,7 @@ def Simt_TensorMapOp : Simt_PureOp<"tensor_map"> {
   let arguments = (ins I32Attr:$number);
   let results = (outs AnyType:$result);
   let assemblyFormat = "$number attr-dict `:` type($result)";
+  let hasVerifier = 1;
 }
 
 def Simt_PhaseExpectOp : Simt_Op<"phase_expect", [MemoryEffects<[MemRead, MemWrite]>]> {

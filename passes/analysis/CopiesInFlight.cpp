@@ -272,7 +272,7 @@ struct SlotWalk : PathWalk<SlotWalk, InFlight> {
       llvm::erase_if(state.boxes, [&](const BoxInFlight &box) { return box.barrier == barrier; });
       return;
     }
-    // Of the boxes of iterations that do not exist, none has been started.
+    // No box of an iteration that does not exist has been started.
     if (auto drop = dyn_cast<PhaseDropOp>(op)) {
       Operation *barriers = allocOf(drop.getBarrier());
       llvm::erase_if(state.boxes,

@@ -1,9 +1,9 @@
 // Sums behind the results of operations: the part of the transfer functions that follows values by
 // their factors.
-#include "passes/analysis/IndexTransfer.h"
 #include "ir/simt/Simt.h"
 #include "ir/tile/Tile.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
+#include "passes/analysis/IndexTransfer.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"

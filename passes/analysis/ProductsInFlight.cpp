@@ -392,7 +392,7 @@ Fences::State Fences::visit(Operation *op, State state) {
     return state;
   }
   bool needsFence = isBarrierOfCta(op) && !state.written.empty();
-  // What a machine copies in boxes, it reads and writes like products.
+  // Copies of boxes need no fence: they write as products read.
   SmallVector<Value> buffers = isa<BoxCopyOp>(op) ? SmallVector<Value>() : writtenBuffers(op);
   for (Value buffer : buffers)
     if (read.contains(allocOf(buffer)))

@@ -96,7 +96,7 @@ bool Follower::followUse(OpOperand &use, unsigned dim) {
 }
 
 bool Follower::follow(Value value, unsigned dim) {
-  // What is not a tile has no element that could be left out.
+  // A scalar has no element that could be left out.
   if (!isTile(value))
     return value.use_empty();
   auto [found, isNew] = followed.try_emplace(value, dim);

@@ -1,4 +1,4 @@
-// Whether elements of a tile reach memory.
+// Elements of tiles that reach no memory.
 #ifndef PASSES_ANALYSIS_UNUSEDELEMENTS_H
 #define PASSES_ANALYSIS_UNUSEDELEMENTS_H
 #include "passes/analysis/StridedTile.h"

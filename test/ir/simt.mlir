@@ -75,7 +75,6 @@ func.func @boxes(%p: !tile.ptr<f16>, %m: i32, %s: i32, %b: !simt.shared<[8, 32],
   simt.phase_drop %phases slots 2 : !simt.shared<[1], i64, #tile.layout<[1] offset = []>>
   return
 }
-}
 
 // CHECK-LABEL: @one_thread
 func.func @one_thread(%p: !llvm.ptr<3>, %c: i32) {
@@ -88,4 +87,5 @@ func.func @one_thread(%p: !llvm.ptr<3>, %c: i32) {
   // CHECK: simt.copy_box %{{.*}}[%{{.*}}, %{{.*}}], %{{.*}} on %{{.*}} : !llvm.ptr, !llvm.ptr<3> on !llvm.ptr<3>
   simt.copy_box %map[%c, %c], %p on %p : !llvm.ptr, !llvm.ptr<3> on !llvm.ptr<3>
   return
+}
 }

@@ -3,6 +3,8 @@
 #include "ir/Diagnostic.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/IRMapping.h"
+#include "passes/simt/pipeline/AheadState.h"
+#include "passes/simt/pipeline/BoxCopies.h"
 #include "passes/simt/pipeline/LoopPipeline.h"
 #include "runtime/codes/Codes.h"
 #include "llvm/ADT/STLExtras.h"
@@ -13,15 +15,6 @@ using namespace tw::simt;
 using tile::LoadOp;
 
 namespace {
-/// The values that are computed ahead of the iterations that need them.
-struct AheadState {
-  SmallVector<SmallVector<Value>> carried; // per step: its carried values in its next iteration
-  SmallVector<SmallVector<Value>> waiting; // per early load: its tiles, the newest first
-
-  SmallVector<Value> flattened() const;
-  AheadState withValues(ValueRange values) const;
-};
-
 /// An iteration that a step runs for, which may not exist.
 struct AheadIteration {
   Value induction, exists;
@@ -81,25 +74,6 @@ struct Rewriter {
 };
 } // namespace
 
-SmallVector<Value> AheadState::flattened() const {
-  SmallVector<Value> values;
-  for (const auto &lists : {carried, waiting})
-    for (const SmallVector<Value> &list : lists)
-      llvm::append_range(values, list);
-  return values;
-}
-
-/// A state of the same shape.
-AheadState AheadState::withValues(ValueRange values) const {
-  AheadState result = *this;
-  for (auto *lists : {&result.carried, &result.waiting})
-    for (SmallVector<Value> &list : *lists) {
-      list.assign(values.begin(), values.begin() + list.size());
-      values = values.drop_front(list.size());
-    }
-  return result;
-}
-
 void Rewriter::allocate() {
   for (const PipelinedLoad &pipelined : pipeline.loads) {
     LoadOp load = pipelined.load;
@@ -157,17 +131,6 @@ void Rewriter::commit() {
 
 //===-- Boxes --------------------------------------------------------------------------------===//
 
-/// Returns the number of a tensor map, which the module has from now on.
-static int32_t numberOf(ModuleOp module, TensorMapAttr map) {
-  SmallVector<Attribute> maps(tensorMapsOf(module));
-  auto *found = llvm::find(maps, map);
-  int32_t number = found - maps.begin();
-  if (found == maps.end())
-    maps.push_back(map);
-  module->setAttr(kTensorMaps, ArrayAttr::get(module.getContext(), maps));
-  return number;
-}
-
 void Rewriter::copyBoxes(unsigned group, const IRMapping &mapping, Value exists, Value slot,
                          IntegerAttr phase) {
   SmallVector<int32_t> maps;
@@ -175,7 +138,7 @@ void Rewriter::copyBoxes(unsigned group, const IRMapping &mapping, Value exists,
   for (auto [pipelined, ring] : llvm::zip(pipeline.loads, rings)) {
     if (pipelined.group != group)
       continue;
-    maps.push_back(numberOf(loop->getParentOfType<ModuleOp>(), pipelined.box));
+    maps.push_back(addTensorMap(loop->getParentOfType<ModuleOp>(), pipelined.box));
     places.push_back(SlotOp::create(builder, loc, ring, slot, phase));
     for (Value coordinate : pipelined.coordinates)
       coordinates.push_back(mapping.lookupOrDefault(coordinate));
@@ -186,14 +149,8 @@ void Rewriter::copyBoxes(unsigned group, const IRMapping &mapping, Value exists,
 
 /// Makes the barriers of all slots. What threads wrote where slots are is behind them as well.
 void Rewriter::makeBarriers() {
-  auto i64 = builder.getI64Type();
-  auto layout = LayoutAttr::get(builder.getContext(), LinearLayout({1}, {}));
-  for (unsigned group = 0; group < pipeline.numGroups(); ++group) {
-    barriers.push_back(AllocSharedOp::create(
-        builder, loc, SharedType::get(builder.getContext(), {1}, i64, layout), "barriers of loads",
-        /*offset=*/nullptr, builder.getI64IntegerAttr(depth.numSlots)));
-    PhaseInitOp::create(builder, loc, barriers.back(), depth.numSlots);
-  }
+  for (unsigned group = 0; group < pipeline.numGroups(); ++group)
+    barriers.push_back(makePhases(builder, loc, depth.numSlots));
   FenceAsyncOp::create(builder, loc);
   simt::BarrierOp::create(builder, loc, /*warp=*/false);
 }
@@ -266,16 +223,6 @@ void Rewriter::startCopies(const IRMapping &mapping, Value exists, Value slot,
   commit();
 }
 
-/// Tiles that were loaded in this iteration wait from the next one on.
-static void enqueueLoaded(const LoopPipeline &pipeline, AheadState &state,
-                          ArrayRef<IRMapping> mappings) {
-  for (auto [early, waiting] : llvm::zip(pipeline.earlyLoads, state.waiting))
-    if (Value loaded = mappings[early.lead].lookupOrNull(LoadOp(early.load).getResult())) {
-      waiting.insert(waiting.begin(), loaded);
-      waiting.truncate(std::min<size_t>(waiting.size(), early.depth));
-    }
-}
-
 /// Computes whether the loop has an iteration of this number, counted from 0. lower + number * step
 /// < upper may overflow; the unsigned test (upper - lower - 1) / number >= step is equivalent and
 /// cannot.
@@ -326,7 +273,7 @@ AheadState Rewriter::prologue() {
         startCopies(mappings[0], iterations[number].exists, slotNumber(number), std::nullopt);
     }
     storeStaged();
-    enqueueLoaded(pipeline, state, mappings);
+    state.enqueueLoaded(pipeline, mappings);
   }
   return state;
 }
@@ -349,7 +296,7 @@ void Rewriter::runAhead(AheadState &state, Value induction, ArrayRef<Value> boun
       startCopies(mappings[0], iteration.exists, slot, distance());
     }
   }
-  enqueueLoaded(pipeline, state, mappings);
+  state.enqueueLoaded(pipeline, mappings);
 }
 
 /// Waits for a group of this iteration's copies, where those of `numStarted` later iterations were
@@ -475,47 +422,6 @@ void Rewriter::moveBody(scf::ForOp next, const AheadState &state, Value slot) {
   builder.setInsertionPoint(yield);
   storeStaged();
   yield->insertOperands(yield->getNumOperands(), yielded);
-}
-
-/// The products that run by themselves, from an operation on, behind which copies are started: the
-/// first, or, of those that add to sums of the iteration before, all that follow each other.
-static SmallVector<MmaOp> productsToStartBehind(Operation *from) {
-  SmallVector<MmaOp> products;
-  for (Operation *op = from; op; op = op->getNextNode()) {
-    bool isNeeding = llvm::any_of(op->getOperands(), [&](Value operand) {
-      return llvm::is_contained(products, operand.getDefiningOp());
-    });
-    // Waits count the copies that were started before them.
-    if (isNeeding || isa<AsyncWaitOp>(op))
-      break;
-    auto mma = dyn_cast<MmaOp>(op);
-    if (!mma || !mma.getAsync())
-      continue;
-    bool isAdding = isa<BlockArgument>(mma.getAcc());
-    if (products.empty() || isAdding)
-      products.push_back(mma);
-    if (!isAdding)
-      break;
-  }
-  return products;
-}
-
-/// Moves what runs ahead, from `first` to before `end`, behind products that run by themselves: the
-/// machine multiplies while copies are started. Where these add to sums of the iteration before,
-/// all wait there for the latter, which has read the slots: those of two iterations are in flight.
-/// So they do where no barrier is before `first`.
-static void startBehindProducts(Operation *first, Operation *end, bool needsBarrier) {
-  SmallVector<MmaOp> products = productsToStartBehind(end);
-  if (needsBarrier || (!products.empty() && isa<BlockArgument>(products.back().getAcc()))) {
-    OpBuilder builder(first);
-    first = simt::BarrierOp::create(builder, first->getLoc(), /*warp=*/false);
-  }
-  if (products.empty())
-    return;
-  MmaOp last = products.back();
-  Block *block = last->getBlock();
-  block->getOperations().splice(std::next(last->getIterator()), block->getOperations(),
-                                first->getIterator(), end->getIterator());
 }
 
 void Rewriter::run() {

@@ -2,6 +2,7 @@
 #include "passes/simt/pipeline/BoxCopies.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "passes/analysis/PointerRoots.h"
 #include "passes/analysis/UnusedElements.h"
 #include "passes/simt/layout/AsyncCopies.h"
@@ -61,8 +62,8 @@ struct BoxReader {
 static bool mayOrder(Operation *op) {
   if (auto load = dyn_cast<LoadOp>(op))
     return load.getIsVolatile();
-  if (auto assembly = dyn_cast<tile::InlineAsmOp>(op))
-    return !assembly.getIsPure();
+  if (isa<tile::InlineAsmOp, tile::ExternCallOp>(op))
+    return !isMemoryEffectFree(op);
   return tile::isAtomic(op) && !op->use_empty();
 }
 
@@ -262,4 +263,24 @@ Value tw::simt::emitCoordinate(OpBuilder &builder, Location loc, const Polynomia
     sum = sum ? arith::AddIOp::create(builder, loc, sum, product).getResult() : product;
   }
   return sum ? sum : constant(0);
+}
+
+int32_t tw::simt::addTensorMap(ModuleOp module, TensorMapAttr map) {
+  SmallVector<Attribute> maps(tensorMapsOf(module));
+  auto *found = llvm::find(maps, map);
+  int32_t number = found - maps.begin();
+  if (found == maps.end())
+    maps.push_back(map);
+  module->setAttr(kTensorMaps, ArrayAttr::get(module.getContext(), maps));
+  return number;
+}
+
+Value tw::simt::makePhases(OpBuilder &builder, Location loc, unsigned numSlots) {
+  MLIRContext *context = builder.getContext();
+  auto layout = LayoutAttr::get(context, LinearLayout({1}, {}));
+  auto type = SharedType::get(context, {1}, builder.getI64Type(), layout);
+  Value phases = AllocSharedOp::create(builder, loc, type, "barriers of loads", /*offset=*/nullptr,
+                                       builder.getI64IntegerAttr(numSlots));
+  PhaseInitOp::create(builder, loc, phases, numSlots);
+  return phases;
 }

@@ -3,6 +3,7 @@
 #define PASSES_SIMT_PIPELINE_BOXCOPIES_H
 #include "ir/layout/OperandSlabs.h"
 #include "ir/simt/Simt.h"
+#include "mlir/IR/BuiltinOps.h"
 #include "passes/analysis/IndexFacts.h"
 #include "passes/analysis/StridedTile.h"
 
@@ -22,6 +23,12 @@ std::optional<BoxSource> boxSourceOf(const IndexFacts &facts, tile::LoadOp load,
 /// Emits a coordinate in 32 bits.
 mlir::Value emitCoordinate(mlir::OpBuilder &builder, mlir::Location loc,
                            const Polynomial &coordinate);
+
+/// Returns the number of a tensor map, which the module has from now on.
+int32_t addTensorMap(mlir::ModuleOp module, TensorMapAttr map);
+
+/// Makes a phase barrier for each slot of a ring.
+mlir::Value makePhases(mlir::OpBuilder &builder, mlir::Location loc, unsigned numSlots);
 
 } // namespace tw::simt
 #endif

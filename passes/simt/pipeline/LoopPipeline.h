@@ -69,6 +69,14 @@ std::optional<llvm::SmallVector<Branch>> branchesAround(mlir::scf::ForOp loop, m
 /// The first operation of the loop's body that needs a load's tile, also in another layout.
 mlir::Operation *firstUseOf(mlir::scf::ForOp loop, tile::LoadOp load);
 
+/// Divides the operations that run `ahead` for the loads of a pipeline into its steps.
+void planSteps(LoopPipeline &pipeline, llvm::ArrayRef<mlir::Operation *> ahead);
+/// Moves what runs ahead, from `first` to before `end`, behind products that run by themselves: the
+/// machine multiplies while copies are started. Where these add to sums of the iteration before,
+/// all wait there for the latter, which has read the slots: those of two iterations are in flight.
+/// So they do where no barrier is before `first`.
+void startBehindProducts(mlir::Operation *first, mlir::Operation *end, bool needsBarrier);
+
 /// The loads of a loop that feed its matrix products, or all where the loop `isAsked` for. None
 /// where nothing can run ahead.
 std::optional<LoopPipeline> planPipeline(mlir::scf::ForOp loop, bool isAsked, unsigned numStages);

@@ -28,7 +28,6 @@ class CompiledKernel:
     kernel_function: Any = None  # the JITFunction that it was compiled for
     src: Any = None  # the ASTSource of triton.compile
     is_cooperative = False  # whether `compiled[grid]` is a cooperative grid where it says nothing
-    without_maps: CompiledKernel | None = None  # for launches whose arrays no tensor map describes
     tier: Any = None  # tuning.tiered: the binaries for the very integers that follow this one
 
     def __init__(self, request: Request, kernel: Any) -> None:

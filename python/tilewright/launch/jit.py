@@ -210,10 +210,8 @@ class JITFunction(FromSignature, Inspection, KernelInterface, ByReference):
             kernel = self._tiers.chosen(kernel, bits)
         chosen = self._checked(extra, kernel) if extra else None
         if _ENTER.calls or _EXIT.calls:
-            self._launch_compiled(kernel, programs, values, bits, chosen)
-        else:
-            launch(kernel, programs, values, bits, chosen)
-        return kernel
+            return self._launch_compiled(kernel, programs, values, bits, chosen)
+        return launch(kernel, programs, values, bits, chosen)
 
     def _get_loaded(
         self, key: tuple[Any, ...], values: tuple[Any, ...]
@@ -243,8 +241,8 @@ class JITFunction(FromSignature, Inspection, KernelInterface, ByReference):
     def _launch_compiled(
         self, kernel: CompiledKernel, programs: Any, values: tuple[Any, ...], bits: list[Any],
         chosen: Chosen | None = None,
-    ) -> None:  # fmt: skip
-        """Launch between the hooks that there may be."""
+    ) -> CompiledKernel:  # fmt: skip
+        """Launch between the hooks that there may be. Gives the kernel that ran."""
         named = dict(zip(self._binder.names, values))
         metadata = hooks.LaunchMetadata(
             {"name": kernel.name, "function": None, "stream": (chosen and chosen.stream) or 0},
@@ -253,8 +251,9 @@ class JITFunction(FromSignature, Inspection, KernelInterface, ByReference):
             kernel,
         )
         _ENTER(metadata)
-        launch(kernel, programs, values, bits, chosen)
+        ran = launch(kernel, programs, values, bits, chosen)
         _EXIT(metadata)
+        return ran
 
     def _grid_arguments(
         self, values: tuple[Any, ...], options: Options, kwargs: Mapping[str, Any]

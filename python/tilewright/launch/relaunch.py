@@ -47,7 +47,7 @@ def runner(kernel: CompiledKernel, grid: Any) -> Callable[..., CompiledKernel | 
             if tuple(needed) != kernel.request.facts:
                 suited = function._get_loaded((device, kernel.request.options, tuple(needed)), values)
             if suited is not None:
-                function._launch_compiled(suited, programs, values, bits, chosen)
+                suited = function._launch_compiled(suited, programs, values, bits, chosen)
         return suited
 
     return run

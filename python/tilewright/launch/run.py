@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,10 +12,9 @@ from .arguments.bounds import memories_of
 from ..compile.facts import Facts
 from .options import Chosen
 from .simulated import options_of_launch
-from ..compile import CompiledKernel, compile_request, find_request
+from ..compile import CompiledKernel
 from ..native.errors import LaunchError, raise_report
 from ..native import knobs, native
-from .refusals import not_prepared
 
 Programs = tuple[int, int, int]
 _LARGEST = 0x7FFFFFFF
@@ -69,8 +69,9 @@ def check_stores(kernel: CompiledKernel, facts: Sequence[Any]) -> None:
 def launch(
     kernel: CompiledKernel, programs: Programs, values: tuple[Any, ...], bits: list[Any],
     chosen: Chosen | None = None,
-) -> None:
-    """Run a kernel; `values` are the arguments as given, `bits` as read. Raises what it reports."""
+) -> CompiledKernel:  # fmt: skip
+    """Run a kernel; `values` are the arguments as given, `bits` as read. Gives the kernel that ran: one
+    without tensor maps where none describes an array. Raises what it reports."""
     memory = simulation = None
     if kernel.checks_accesses:
         name = kernel.request.device
@@ -84,20 +85,22 @@ def launch(
         chosen is not None and chosen.launch_cooperative_grid, simulation,
     )  # fmt: skip
     if report is None:
-        return
-    if report["code"] != _MAP_REFUSED or not kernel.request.options.tensor_maps:
+        return kernel
+    suited = _without_maps(kernel, values) if report["code"] == _MAP_REFUSED else None
+    if suited is None:
         raise_report(report)
-    launch(_without_maps(kernel), programs, values, bits, chosen)
+    if knobs.settings().shows_remarks:
+        print(f"remark[{_MAP_REFUSED}]: {report['message']}: threads copy it", file=sys.stderr)
+    return launch(suited, programs, values, bits, chosen)
 
 
-def _without_maps(kernel: CompiledKernel) -> CompiledKernel:
-    """The kernel for arrays that no tensor map describes: with threads' own copies."""
-    if kernel.without_maps is None:
-        options = kernel.request.options._replace(tensor_maps=False)
-        request = kernel.request._replace(options=options)
-        is_denied = knobs.settings().is_jit_denied
-        found = find_request(request) if is_denied else compile_request(request)
-        if found is None:
-            raise not_prepared(request)
-        kernel.without_maps = found
-    return kernel.without_maps
+def _without_maps(kernel: CompiledKernel, values: tuple[Any, ...]) -> CompiledKernel | None:
+    """The same kernel without tensor maps; None where it has no source to be compiled from again."""
+    request = kernel.request
+    if kernel.kernel_function is None or request.stage_files or not request.options.tensor_maps:
+        return None
+    options = request.options._replace(tensor_maps=False)
+    found: CompiledKernel | None = kernel.kernel_function._get_loaded(
+        (request.device, options, request.facts), values
+    )
+    return found

@@ -14,7 +14,7 @@ static Artifact makeArtifact() {
   artifact.parameters = {{"x", "*fp32", true, false, 0}, {"n", "i64", false, false, 2}};
   artifact.scratchBytes = 4096;
   artifact.codeBytes = 9;
-  artifact.tensorMaps = {{0, "fp32", 4, {{1, {1}}, {64, {}}}, {{2, {1, 1}}}, {32, 64}, 128}};
+  artifact.tensorMaps = {{0, 4, {{1, {1}}, {64, {}}}, {{2, {1, 1}}}, {32, 64}, 128}};
   artifact.promises = {"first", "second"};
   artifact.milliseconds = {{"frontend", 1.5}, {"llvm", 7.25}};
   return artifact;

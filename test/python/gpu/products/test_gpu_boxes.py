@@ -12,6 +12,7 @@ from gpu.products.test_gpu_matmul import assert_equal, integers, launch, poisone
 
 import tilewright as tw
 from tilewright.compile import CompiledKernel
+from tilewright.native import knobs
 
 torch = pytest.importorskip("torch")
 pytestmark = [pytest.mark.usefixtures("compiler", "hopper"), pytest.mark.one_machine]
@@ -390,10 +391,11 @@ def test_what_the_kernel_writes_is_copied_by_threads(rng: np.random.Generator) -
 @pytest.mark.parametrize("what", ["stride", "extent", "base"])
 def test_arrays_that_no_map_describes(what: str, rng: np.random.Generator) -> None:
     """Such a launch runs code without tensor maps; the next one with others has them again."""
+
     def run(a: Any, b: Any, rows: int, a_row: int) -> CompiledKernel:
         c = poisoned(64, 64)
         compiled = launch(
-            batched, (1, 1), a, b, c, rows, 64, 128, 0, a_row, 0, 64, 0,
+            batched, (1, 1), a, b, c, rows, 64, 128, 64 * 128, a_row, 128 * 64, 64, 0,
             FORM="rows", BM=64, BN=64, BK=64, setting=(4, 2, "late"),
         )  # fmt: skip
         left = a.as_strided((64, 128), (a_row, 1)).double()
@@ -404,18 +406,46 @@ def test_arrays_that_no_map_describes(what: str, rng: np.random.Generator) -> No
     a, b = integers(rng, 64, 128), integers(rng, 128, 64)
     assert copies(run(a, b, 64, 128)) > 0
     if what == "stride":
-        run(a, b, 64, 0)
+        assert copies(run(a, b, 64, 0)) == 0
     elif what == "extent":
-        run(a, b, 0, 128)
+        assert copies(run(a, b, 0, 128)) == 0
     else:
+        # Its address is not known to be one of pieces, so that no map is made in the first place.
         shifted = integers(rng, 64 * 128 + 1).flatten()[1:].reshape(64, 128)
         run(shifted, b, 64, 128)
     assert copies(run(a, b, 40, 128)) > 0
 
 
+def test_a_launch_without_maps_may_have_to_be_prepared(
+    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Where nothing may be compiled, the error says what to prepare; where remarks are shown, one says
+    which array no map describes."""
+    arguments = (integers(rng, 64, 128), integers(rng, 128, 64), poisoned(64, 64))
+    options = {"FORM": "advanced", "BM": 64, "BN": 64, "BK": 64, "num_stages": 3}
+    numbers = (64, 64, 128, 64 * 128, 128, 128 * 64, 64, 0)
+    refused = (64, 64, 128, 64 * 128, 0, 128 * 64, 64, 0)
+    with tw.device("sim:sm_90a"):
+        compiled = batched[(1, 1)](*arguments, *numbers, **options)
+        assert copies(compiled) > 0
+        monkeypatch.setenv("TILEWRIGHT_JIT", "deny")
+        knobs.reset()
+        with pytest.raises(tw.LaunchError, match="was not prepared") as error:
+            compiled[(1, 1)](*arguments, *refused)
+        assert error.value.code == "TW0408" and "tensor_maps=False" in error.value.hint
+        monkeypatch.delenv("TILEWRIGHT_JIT")
+        monkeypatch.setenv("TILEWRIGHT_REMARKS", "1")
+        knobs.reset()
+        ran = compiled[(1, 1)](*arguments, *refused)
+    knobs.reset()
+    assert ran and copies(ran) == 0
+    told = capsys.readouterr().err
+    assert "TW0420" in told and "array `a`: its stride along dimension 1" in told
+
+
 def test_maps_can_be_switched_off(rng: np.random.Generator) -> None:
     a, b, c = integers(rng, 1, 64, 128), integers(rng, 1, 128, 64), poisoned(1, 64, 64)
-    signature = (a, b, c, 64, 64, 128, 0, 128, 0, 64, 0)
+    signature = (a, b, c, 64, 64, 128, 64 * 128, 128, 128 * 64, 64, 0)
     with tw.device("sim:sm_90a"):
         compiled = batched[(1, 1)](
             *signature, FORM="plain", BM=64, BN=64, BK=64, num_stages=2, tensor_maps=False
