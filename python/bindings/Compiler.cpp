@@ -199,6 +199,30 @@ static py::list describeParameters(const python::Kernel &kernel) {
   return list;
 }
 
+/// A factor, and the numbers of the parameters that are multiplied by it, for each product.
+static py::list describeProducts(const std::vector<LaunchProduct> &products) {
+  py::list list;
+  for (const LaunchProduct &product : products)
+    list.append(py::make_tuple(product.factor, product.parameters));
+  return list;
+}
+
+/// How launches fill in what the kernel gets behind its parameters: TensorMapRecipe, as dicts.
+static py::list describeTensorMaps(const python::Kernel &kernel) {
+  py::list list;
+  for (const TensorMapRecipe &recipe : kernel.compiled->artifact.tensorMaps) {
+    py::dict entry;
+    entry["parameter"] = recipe.parameter;
+    entry["element_bytes"] = recipe.elementBytes;
+    entry["extents"] = describeProducts(recipe.extents);
+    entry["strides"] = describeProducts(recipe.strides);
+    entry["box"] = recipe.box;
+    entry["span_bytes"] = recipe.spanBytes;
+    list.append(std::move(entry));
+  }
+  return list;
+}
+
 /// The positions in the Python signature of the arrays that the kernel both reads and writes.
 static py::list findUpdated(const python::Kernel &kernel) {
   py::list list;
@@ -229,6 +253,7 @@ static void defineKernel(py::module_ &module) {
       .def_property_readonly(
           "resources", [](const Kernel &kernel) { return kernel.compiled->artifact.resources; })
       .def_property_readonly("parameters", &describeParameters)
+      .def_property_readonly("tensor_maps", &describeTensorMaps)
       .def_property_readonly("updated", &findUpdated)
       .def_property_readonly(
           "scratch_bytes",

@@ -22,6 +22,7 @@ static const struct tw_driver_function tw_cuda_functions[] = {
     {"cuGetErrorName", offsetof(struct tw_driver, error_name), 0},
     {"cuGetErrorString", offsetof(struct tw_driver, error_text), 0},
     {"cuCtxGetId", offsetof(struct tw_driver, context_id), 1},
+    {"cuTensorMapEncodeTiled", offsetof(struct tw_driver, encode_map), 1},
     {"cuThreadExchangeStreamCaptureMode", offsetof(struct tw_driver, capture_mode), 1},
 };
 

@@ -29,6 +29,8 @@ struct tw_driver {
   int (*set_attribute)(void *, int, int);
   int (*launch)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
                 void *, void **, void **);
+  int (*encode_map)(void *, int, unsigned, void *, const uint64_t *, const uint64_t *,
+                    const uint32_t *, const uint32_t *, int, int, int, int);
   int (*capture_mode)(int *);
   int (*error_name)(int, const char **);
   int (*error_text)(int, const char **);
@@ -57,12 +59,17 @@ enum {
   TW_RUNTIME_MEMORY = 1052 /* of HIP */
 };
 
-/* A variant as loaded in one context. */
+/* Code of a variant as loaded in one context. */
 struct tw_gpu_slot {
   _Atomic(void *) function; /* null until loaded */
   void *module;
   const struct tw_gpu_code *code;
+  struct tw_kept_maps *kept; /* one for each of the code's tensor maps; null where it has none */
 };
+
+/* A variant's slots: for its best code, and for the best without tensor maps, which launches take
+ * where the best has maps and none describes an array. */
+enum { TW_BEST_SLOT, TW_PLAIN_SLOT, TW_NUM_SLOTS };
 
 /* One context that launches were made in. Never freed before the package is unloaded. */
 struct tw_gpu_context {
@@ -72,8 +79,8 @@ struct tw_gpu_context {
       id; /* tells a context from an earlier one at the same address; or the device */
   int device;
   unsigned arch, max_shared_bytes;
-  int is_primary; /* retained here, by TILEWRIGHT_GPU(n) */
-  struct tw_gpu_slot slots[];
+  int is_primary;             /* retained here, by TILEWRIGHT_GPU(n) */
+  struct tw_gpu_slot slots[]; /* TW_NUM_SLOTS for each variant */
 };
 
 /* What a thread has current. */

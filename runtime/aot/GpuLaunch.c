@@ -9,27 +9,30 @@ static struct tw_gpus tw_all_gpus[] = {
 };
 
 /* How well code fits a maker's architecture, 0 for not at all: machine code for it first, then
- * machine code of an earlier one with the same major number, then PTX, each the latest first. CUDA
- * C++ Programming Guide, "Binary Compatibility" and "PTX Compatibility". Code objects are for one
- * only. */
+ * machine code of an earlier one with the same major number, then PTX, each the latest first, and
+ * of the same form and architecture that with tensor maps first. CUDA C++ Programming Guide,
+ * "Binary Compatibility" and "PTX Compatibility". Code objects are for one only. */
 static unsigned tw_fitness(const struct tw_gpu_code *code, unsigned maker, unsigned arch) {
   if (code->maker != maker || code->arch > arch || (code->is_only && code->arch != arch))
     return 0;
+  unsigned has_maps = code->num_maps > 0;
   if (code->is_ptx)
-    return 1 + code->arch;
+    return 2 + 2 * code->arch + has_maps;
   if (code->arch / 10 != arch / 10)
     return 0;
-  return (code->arch == arch ? 200000u : 100000u) + code->arch;
+  return 2 * ((code->arch == arch ? 200000u : 100000u) + code->arch) + has_maps;
 }
 
-/* The best code for an architecture that is worse than `below`. */
-static const struct tw_gpu_code *tw_next_code(const struct tw_variant *variant, unsigned maker,
-                                              unsigned arch, unsigned below) {
+/* The best code for an architecture that is worse than `below`, of what may be in a slot. */
+static const struct tw_gpu_code *tw_next_code(const struct tw_variant *variant, unsigned slot,
+                                              unsigned maker, unsigned arch, unsigned below) {
   const struct tw_gpu_code *best = NULL;
   for (unsigned i = 0; i < variant->num_gpu; ++i) {
-    unsigned fitness = tw_fitness(&variant->gpu[i], maker, arch);
-    if (fitness && fitness < below && (!best || fitness > tw_fitness(best, maker, arch)))
-      best = &variant->gpu[i];
+    const struct tw_gpu_code *code = &variant->gpu[i];
+    unsigned fitness = tw_fitness(code, maker, arch);
+    int is_allowed = fitness < below && (slot != TW_PLAIN_SLOT || code->num_maps == 0);
+    if (fitness && is_allowed && (!best || fitness > tw_fitness(best, maker, arch)))
+      best = code;
   }
   return best;
 }
@@ -43,7 +46,7 @@ static void tw_list_archs(const struct tw_variant *variant, char *list, size_t b
     char *end = list + length;
     if (code->maker == TW_HIP)
       length += (size_t)snprintf(end, bytes - length, "%sgfx%x", comma, code->arch);
-    else if (code->is_ptx)
+    else if (code->is_ptx && code->num_maps == 0)
       length += (size_t)snprintf(end, bytes - length, "%ssm_%u%s", comma, code->arch,
                                  code->is_only ? "a" : "");
   }
@@ -80,51 +83,70 @@ static int tw_find_function(const struct tw_gpus *gpus, const struct tw_gpu_cont
   return result ? tw_driver_fail(gpus, error, result, place, code->symbol) : TILEWRIGHT_SUCCESS;
 }
 
-/* Loads the best code that the driver takes; the driver's number. */
+/* What a launch on a GPU needs. */
+struct tw_gpu_launch {
+  const struct tw_package *package;
+  const struct tw_kernel *kernel;
+  const struct tw_variant *variant;
+  const uint64_t *values;
+  const int64_t *grid; /* null: only load */
+  void *stream;
+};
+
+/* Loads the best code of a slot that the driver takes; the driver's number. */
 static int tw_load_module(const struct tw_gpus *gpus, const struct tw_variant *variant,
-                          unsigned arch, const struct tw_gpu_code **code, void **module) {
+                          unsigned slot, unsigned arch, const struct tw_gpu_code **code,
+                          void **module) {
   unsigned maker = (unsigned)(gpus - tw_all_gpus);
   const struct tw_gpu_code *next = *code;
   int result = TW_NO_BINARY;
   while (next && tw_is_refused_image(result)) {
     *code = next;
     result = gpus->call.load(module, next->image, 0, NULL, NULL);
-    next = tw_next_code(variant, maker, arch, tw_fitness(next, maker, arch));
+    next = tw_next_code(variant, slot, maker, arch, tw_fitness(next, maker, arch));
   }
   return result;
 }
 
-/* Loads a variant into the current context, under the mutex. */
+/* Loads code of a variant into a slot of the current context, under the mutex. */
 static int tw_load_locked(const struct tw_gpus *gpus, struct tw_gpu_context *context,
-                          const struct tw_kernel *kernel, const struct tw_variant *variant,
+                          const struct tw_gpu_launch *job, unsigned number,
                           struct tw_gpu_slot *slot, struct tilewright_error *error) {
   void *module = NULL, *function = NULL;
   unsigned maker = (unsigned)(gpus - tw_all_gpus), arch = context->arch;
-  const struct tw_gpu_code *code = tw_next_code(variant, maker, arch, ~0u);
+  const struct tw_gpu_code *code = tw_next_code(job->variant, number, maker, arch, ~0u);
   if (!code)
-    return tw_no_arch(gpus, kernel, variant, arch, error);
-  int result = tw_load_module(gpus, variant, arch, &code, &module);
+    return tw_no_arch(gpus, job->kernel, job->variant, arch, error);
+  int result = tw_load_module(gpus, job->variant, number, arch, &code, &module);
   if (result)
-    return tw_driver_fail(gpus, error, result, offsetof(struct tw_driver, load), kernel->name);
+    return tw_driver_fail(gpus, error, result, offsetof(struct tw_driver, load), job->kernel->name);
   int failure = tw_find_function(gpus, context, code, module, &function, error);
+  struct tw_kept_maps *kept =
+      failure || !code->num_maps ? NULL : calloc(code->num_maps, sizeof(*kept));
+  if (!failure && code->num_maps && !kept)
+    failure = tw_fail(error, TILEWRIGHT_NO_MEMORY, "%s: no memory", job->kernel->name);
   if (failure) {
     (void)gpus->call.unload(module);
     return failure;
   }
   slot->module = module;
   slot->code = code;
+  slot->kept = kept;
   atomic_store_explicit(&slot->function, function, memory_order_release);
   return TILEWRIGHT_SUCCESS;
 }
 
+/* Loads code of a variant into slot `number` of the current context, unless it has some. */
 static int tw_load_slot(struct tw_gpus *gpus, struct tw_gpu_context *context,
-                        const struct tw_kernel *kernel, const struct tw_variant *variant,
-                        struct tw_gpu_slot *slot, struct tilewright_error *error) {
+                        const struct tw_gpu_launch *job, unsigned number, struct tw_gpu_slot *slot,
+                        struct tilewright_error *error) {
   int mode = 2, failure = TILEWRIGHT_SUCCESS; /* CU_STREAM_CAPTURE_MODE_RELAXED, of HIP too */
+  if (atomic_load_explicit(&slot->function, memory_order_acquire))
+    return TILEWRIGHT_SUCCESS;
   pthread_mutex_lock(&gpus->mutex);
   if (!atomic_load(&slot->function)) {
     int is_relaxed = gpus->call.capture_mode && gpus->call.capture_mode(&mode) == 0;
-    failure = tw_load_locked(gpus, context, kernel, variant, slot, error);
+    failure = tw_load_locked(gpus, context, job, number, slot, error);
     if (is_relaxed)
       (void)gpus->call.capture_mode(&mode);
   }
@@ -144,7 +166,7 @@ static struct tw_gpu_context *tw_find_context(const struct tw_gpus *gpus,
 static struct tw_gpu_context *tw_add_context(struct tw_gpus *gpus, const struct tw_package *package,
                                              const struct tw_gpu_current *current,
                                              struct tilewright_error *error) {
-  size_t slots = package->num_slots * sizeof(struct tw_gpu_slot);
+  size_t slots = TW_NUM_SLOTS * package->num_slots * sizeof(struct tw_gpu_slot);
   struct tw_gpu_context *context = calloc(1, sizeof(*context) + slots);
   if (!context) {
     (void)tw_fail(error, TILEWRIGHT_NO_MEMORY, "%s: no memory", package->name);
@@ -180,16 +202,6 @@ static struct tw_gpu_context *tw_enter_context(struct tw_gpus *gpus,
   return context;
 }
 
-/* What a launch on a GPU needs. */
-struct tw_gpu_launch {
-  const struct tw_package *package;
-  const struct tw_kernel *kernel;
-  const struct tw_variant *variant;
-  const uint64_t *values;
-  const int64_t *grid; /* null: only load */
-  void *stream;
-};
-
 static int tw_check_programs(const struct tw_gpus *gpus, const struct tw_gpu_launch *job,
                              const struct tw_gpu_code *code, struct tilewright_error *error) {
   enum { most_later_programs = 65535 }; /* along the second and third axis */
@@ -213,16 +225,17 @@ static int tw_check_address(const struct tw_gpus *gpus, const struct tw_gpu_laun
   if (!bits || !facts->is_pointer || job->values[argument] >> bits == 0)
     return TILEWRIGHT_SUCCESS;
   return tw_fail(error, TILEWRIGHT_NULL_POINTER,
-                 "the argument `%s` of %s is no address of a GPU, which has %u bits",
-                 facts->name, job->kernel->name, bits);
+                 "the argument `%s` of %s is no address of a GPU, which has %u bits", facts->name,
+                 job->kernel->name, bits);
 }
 
+/* Launches the code of a slot; `maps` are its tensor maps. */
 static int tw_gpu_call(const struct tw_gpus *gpus, const struct tw_gpu_launch *job,
-                       const struct tw_gpu_slot *slot, void *function,
+                       const struct tw_gpu_slot *slot, struct tw_map_bytes *maps,
                        struct tilewright_error *error) {
   const struct tw_gpu_code *code = slot->code;
   uint64_t bits[TW_MAX_ARGUMENTS];
-  void *parameters[TW_MAX_ARGUMENTS];
+  void *parameters[TW_MAX_ARGUMENTS + TW_MAX_MAPS];
   int failure = tw_check_programs(gpus, job, code, error);
   if (failure)
     return failure;
@@ -233,12 +246,37 @@ static int tw_gpu_call(const struct tw_gpus *gpus, const struct tw_gpu_launch *j
     bits[i] = job->values[code->parameters[i]];
     parameters[i] = &bits[i];
   }
-  int result = gpus->call.launch(function, (unsigned)job->grid[0], (unsigned)job->grid[1],
-                                 (unsigned)job->grid[2], code->num_threads, 1, 1,
-                                 code->shared_bytes, job->stream, parameters, NULL);
+  for (unsigned i = 0; i < code->num_maps; ++i)
+    parameters[code->num_parameters + i] = &maps[i];
+  int result =
+      gpus->call.launch(atomic_load_explicit(&slot->function, memory_order_relaxed),
+                        (unsigned)job->grid[0], (unsigned)job->grid[1], (unsigned)job->grid[2],
+                        code->num_threads, 1, 1, code->shared_bytes, job->stream, parameters, NULL);
   size_t place = offsetof(struct tw_driver, launch);
   return result ? tw_driver_fail(gpus, error, result, place, job->kernel->name)
                 : TILEWRIGHT_SUCCESS;
+}
+
+/* Runs a variant's best code. Where that has tensor maps and none describes an array, or the driver
+ * encodes none, runs the best code without. Loading loads both. */
+static int tw_run_variant(struct tw_gpus *gpus, struct tw_gpu_context *context,
+                          const struct tw_gpu_launch *job, struct tilewright_error *error) {
+  unsigned variant = job->kernel->first_slot + (unsigned)(job->variant - job->kernel->variants);
+  struct tw_gpu_slot *slots = &context->slots[TW_NUM_SLOTS * variant];
+  struct tw_map_bytes maps[TW_MAX_MAPS];
+  if (gpus->call.encode_map) {
+    struct tw_gpu_slot *best = &slots[TW_BEST_SLOT];
+    int failure = tw_load_slot(gpus, context, job, TW_BEST_SLOT, best, error);
+    if (failure)
+      return failure;
+    if (job->grid && tw_fill_maps(gpus, best->code, best->kept, job->values, maps))
+      return tw_gpu_call(gpus, job, best, maps, error);
+    if (best->code->num_maps == 0)
+      return TILEWRIGHT_SUCCESS;
+  }
+  struct tw_gpu_slot *plain = &slots[TW_PLAIN_SLOT];
+  int failure = tw_load_slot(gpus, context, job, TW_PLAIN_SLOT, plain, error);
+  return failure || !job->grid ? failure : tw_gpu_call(gpus, job, plain, NULL, error);
 }
 
 /* Launches in the current context; `entered` becomes its entry, null where there is an error. */
@@ -249,18 +287,7 @@ static int tw_gpu_launch_here(struct tw_gpus *gpus, const struct tw_gpu_launch *
   error = error ? error : &told;
   struct tw_gpu_context *context = tw_enter_context(gpus, job->package, current, error);
   *entered = context;
-  if (!context)
-    return error->code;
-  unsigned number = (unsigned)(job->variant - job->kernel->variants);
-  struct tw_gpu_slot *slot = &context->slots[job->kernel->first_slot + number];
-  void *function = atomic_load_explicit(&slot->function, memory_order_acquire);
-  if (!function) {
-    int failure = tw_load_slot(gpus, context, job->kernel, job->variant, slot, error);
-    if (failure)
-      return failure;
-    function = atomic_load(&slot->function);
-  }
-  return job->grid ? tw_gpu_call(gpus, job, slot, function, error) : TILEWRIGHT_SUCCESS;
+  return context ? tw_run_variant(gpus, context, job, error) : error->code;
 }
 
 static int tw_find_current(const struct tw_gpus *gpus, struct tw_gpu_current *current,
@@ -289,13 +316,16 @@ static int tw_gpu_launch_on(struct tw_gpus *gpus, const struct tw_gpu_launch *jo
 
 static void tw_unload_context(const struct tw_gpus *gpus, const struct tw_package *package,
                               struct tw_gpu_context *context) {
+  unsigned num_slots = TW_NUM_SLOTS * package->num_slots;
   int left = 0;
   if (gpus->maker->enter_again(gpus, context, &left) == 0) {
-    for (unsigned i = 0; i < package->num_slots; ++i)
+    for (unsigned i = 0; i < num_slots; ++i)
       if (atomic_load(&context->slots[i].function))
         (void)gpus->call.unload(context->slots[i].module);
     gpus->maker->leave(gpus, context->device, left);
   }
+  for (unsigned i = 0; i < num_slots; ++i)
+    free(context->slots[i].kept);
   if (context->is_primary)
     (void)gpus->call.release(context->device);
   free(context);

@@ -37,6 +37,28 @@ struct tw_cpu_code {
 
 enum { TW_CUDA, TW_HIP, TW_NUM_MAKERS };
 
+/* An integer argument, of which the lower bits count: `bits` is negative for one without a sign. */
+struct tw_factor {
+  uint8_t argument;
+  int8_t bits;
+};
+/* `factor` times the values of arguments. */
+struct tw_product {
+  int64_t factor;
+  const struct tw_factor *arguments;
+  unsigned num_arguments;
+};
+
+/* A tensor map of which each launch gives the numbers: TensorMapRecipe in runtime/TensorMaps.h.
+ * Dimensions are innermost first; the innermost has stride 1. */
+enum { TW_MAX_RANK = 5 };
+struct tw_map {
+  unsigned argument; /* the array */
+  unsigned element_bytes, span_bytes, rank;
+  struct tw_product extents[TW_MAX_RANK], strides[TW_MAX_RANK - 1]; /* elements */
+  uint32_t box[TW_MAX_RANK];
+};
+
 struct tw_gpu_code {
   unsigned maker;   /* TW_CUDA, TW_HIP */
   unsigned arch;    /* of CUDA: compute capability times ten; of HIP: 0x90a of gfx90a */
@@ -47,6 +69,8 @@ struct tw_gpu_code {
   unsigned num_threads, shared_bytes;
   const uint8_t *parameters; /* the arguments that the code takes, by number */
   unsigned num_parameters;
+  const struct tw_map *maps; /* what the code gets behind its parameters */
+  unsigned num_maps;
 };
 
 /* One specialization. Variants of a kernel stand in the order in which they are tried. */
@@ -85,6 +109,7 @@ struct tw_package {
 
 enum {
   TW_MAX_ARGUMENTS = 64,
+  TW_MAX_MAPS = 16,  /* of a kernel */
   TW_MAX_GPUS = 4080 /* of a maker: numbers below it have a place */
 };
 

@@ -16,6 +16,7 @@ from .ffi import ffi_functions
 from .header import interface_of
 from .names import c_name
 from .specializations import Argument, Specialization
+from .tensor_maps import map_table
 
 if TYPE_CHECKING:
     from .compiled import Code
@@ -23,8 +24,9 @@ if TYPE_CHECKING:
 
 # The parts of the launcher, each after what it needs.
 _PARTS = (
-    "Tables.h", "Errors.c", "Choose.c", "GpuDriver.c", "CudaDriver.c", "HipDriver.c", "GpuLaunch.c",
-    "CpuHost.c", "CpuPool.c", "CpuLaunch.c", "GpuPlaces.c", "Forks.c", "Launch.c",
+    "Tables.h", "Errors.c", "Choose.c", "TensorMaps.c", "GpuDriver.c", "CudaDriver.c",
+    "HipDriver.c", "GpuMaps.c", "GpuLaunch.c", "CpuHost.c", "CpuPool.c", "CpuLaunch.c",
+    "GpuPlaces.c", "Forks.c", "Launch.c",
 )  # fmt: skip
 _OWN_INCLUDE = re.compile(r'#include "runtime/aot/.*"\n')
 _ASSUMPTIONS = {
@@ -90,6 +92,8 @@ class _Variant:
                 continue
             for form, image in code.images():
                 yield from _image(f"{name}_{form}", image)
+            if code.tensor_maps:
+                yield from map_table(f"{name}_maps", code.tensor_maps, self._number)
         yield from self._tables()
         yield from self._grid()
 
@@ -114,14 +118,16 @@ class _Variant:
         yield "  {0, 0, 0, 0, 0}};"
         yield f"static const struct tw_gpu_code tw_{self.tag}_gpu[] = {{"
         for index, code in enumerate(self.codes):
-            name = f"tw_{self.tag}_{index}"
+            name, num_maps = f"tw_{self.tag}_{index}", len(code.tensor_maps)
+            maps = f"{name}_maps" if num_maps else "NULL"
             for form, _ in code.images():
                 yield (
                     f"  {{{_MAKERS[code.backend]}, {code.arch:#x}, {int(form == 'ptx')}, "
                     f"{int(code.is_only)}, {name}_{form}, {_text(code.symbol)}, {code.num_threads}, "
-                    f"{code.shared_bytes}, {name}_parameters, {len(code.parameters)}}},"
+                    f"{code.shared_bytes}, {name}_parameters, {len(code.parameters)}, "
+                    f"{maps}, {num_maps}}},"
                 )
-        yield "  {0, 0, 0, 0, 0, 0, 0, 0, 0, 0}};"
+        yield "  {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}};"
 
     def _grid(self) -> Iterator[str]:
         grid = self.specialization.grid

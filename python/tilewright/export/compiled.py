@@ -8,6 +8,7 @@ import re
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from queue import SimpleQueue
 from typing import Any, NamedTuple, TypeVar
 
@@ -19,10 +20,12 @@ from ..launch.jit import JITFunction
 from ..launch.options import OPTIONS, Chosen
 from ..native.targets import device_named
 from .specializations import Specialization, undecided
+from .tensor_maps import TensorMap, tensor_maps_of
 
 _LEVEL = re.compile(r"cpu:x86-64-v(\d)")
 _GPU_TARGETS = ("nvidia", "amd")
 _MOST_THREADS = 8
+_MOST_MAPS = 16  # TW_MAX_MAPS of runtime/aot/Tables.h
 _Result = TypeVar("_Result")
 
 
@@ -42,6 +45,7 @@ class Code(NamedTuple):
     num_threads: int = 0
     shared_bytes: int = 0
     resources: Mapping[str, int] = {}
+    tensor_maps: tuple[TensorMap, ...] = ()  # what launches pass behind the parameters
 
     def images(self) -> list[tuple[str, bytes]]:
         """What a GPU's driver may be given, by the name of its form."""
@@ -83,10 +87,8 @@ def compiled_for(function: JITFunction, wanted: Specialization, target: str) -> 
         if wanted.options[option] not in OPTIONS[option].neutral:
             what = f"{option}={wanted.options[option]!r} is an option of launches from Python"
             raise undecided(function.fn.__name__, what, f"leave {option} out")
-    # A package's launcher makes no tensor maps.
-    options = {**wanted.options, "tensor_maps": False}
     try:
-        compiled = function.compile(wanted.types, wanted.constants, target, **options)
+        compiled = function.compile(wanted.types, wanted.constants, target, **wanted.options)
     except LaunchError as error:
         if error.code not in ("TW0404", "TW0405"):
             raise
@@ -136,6 +138,20 @@ def side_by_side(action: Callable[[str], _Result], targets: Sequence[str]) -> li
     return [results[index] for index in range(len(targets))]
 
 
+def codes_for(
+    function: JITFunction, wanted: Specialization, target: str
+) -> tuple[list[Code], set[str]]:
+    """The code for a target, and the arguments that it stores to. Code with tensor maps is followed
+    by code without, for launches whose arrays no map describes."""
+    compiled = compiled_for(function, wanted, target)
+    codes = [code_of(compiled, target)]
+    if codes[0].tensor_maps:
+        plain = replace(wanted, options={**wanted.options, "tensor_maps": False})
+        codes.append(code_of(compiled_for(function, plain, target), target))
+    stored = {name for name, _, is_stored, _ in compiled.parameters if is_stored}
+    return [code for code in codes if len(code.tensor_maps) <= _MOST_MAPS], stored
+
+
 def code_of(compiled: CompiledKernel, target: str) -> Code:
     """The code of a compiled kernel with what a launch of it needs."""
     made = compiled.native
@@ -143,7 +159,7 @@ def code_of(compiled: CompiledKernel, target: str) -> Code:
     if level := _LEVEL.fullmatch(target):
         text = compiled.asm["asm"]
         return Code(target, made.symbol, text, parameters, int(level[1]), made.scratch_bytes)
-    return _code_of_gpu(made, target, parameters)
+    return _code_of_gpu(made, target, parameters)._replace(tensor_maps=tensor_maps_of(compiled))
 
 
 def _code_of_gpu(made: Any, target: str, parameters: tuple[str, ...]) -> Code:
@@ -186,6 +202,8 @@ def describe_code(code: Code) -> dict[str, Any]:
     if code.level:
         return {**entry, "scratch_bytes": code.scratch_bytes}
     entry["resources"] = dict(sorted(code.resources.items()))
+    if code.tensor_maps:
+        entry["tensor_maps"] = len(code.tensor_maps)
     for form, image in code.images():
         if form != "ptx":
             entry[f"{form}_sha256"] = hashlib.sha256(image).hexdigest()

@@ -21,7 +21,7 @@ from ..native import native
 from .entries import read_signature
 from .archive import build_archive
 from .code import launcher_file, write_code
-from .compiled import Code, checked_targets, code_of, compiled_for, describe_code, side_by_side
+from .compiled import Code, checked_targets, codes_for, describe_code, side_by_side
 from .grid import split_grid
 from .header import ABI, interface_of, write_header
 from .names import check_name, check_parameters
@@ -274,8 +274,8 @@ class Package:
         codes: dict[int, list[Code]] = {}
         stored: set[str] = set()
         for specialization in specializations:
-            made = side_by_side(partial(_code_and_stores, function, specialization), targets)
-            codes[id(specialization)] = [code for code, _ in made]
+            made = side_by_side(partial(codes_for, function, specialization), targets)
+            codes[id(specialization)] = [code for several, _ in made for code in several]
             stored.update(*(names for _, names in made))
         arguments = tuple(a_with_stores(argument, stored) for argument in arguments)
         for specialization in specializations:
@@ -300,14 +300,6 @@ class Package:
             "files": {name: hashlib.sha256(data).hexdigest() for name, data in files.items()},
         }
         return {**fields, "digest": digest_of_manifest(fields)}
-
-
-def _code_and_stores(
-    function: JITFunction, specialization: Specialization, target: str
-) -> tuple[Code, set[str]]:
-    """The code for a target, and the arguments that it stores to."""
-    compiled = compiled_for(function, specialization, target)
-    return code_of(compiled, target), {name for name, _, is_stored, _ in compiled.parameters if is_stored}
 
 
 def a_with_stores(argument: Argument, stored: set[str]) -> Argument:
