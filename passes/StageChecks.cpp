@@ -8,6 +8,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "passes/analysis/CopiesInFlight.h"
+#include "passes/analysis/LoaderNeeds.h"
 #include "passes/analysis/ProductsInFlight.h"
 #include "passes/simt/LayoutRules.h"
 #include "runtime/codes/Codes.h"
@@ -92,7 +93,8 @@ static StringRef refuseScheduled(Operation *op) {
 static StringRef refuseLowered(Operation *op) {
   return isa<simt::ConvertLayoutOp, simt::PartialReduceOp, simt::StoreSharedOp, simt::LoadSharedOp,
              simt::GatherSharedOp, simt::DotSharedOp, simt::MmaOp, simt::MmaAsyncOp,
-             simt::MmaWaitOp, simt::SlotOp, simt::AsyncCopyOp, simt::BoxCopyOp>(op)
+             simt::MmaWaitOp, simt::SlotOp, simt::AsyncCopyOp, simt::BoxCopyOp, simt::LoaderOp,
+             simt::ReleaseOp>(op)
              ? "is an earlier stage's"
              : "";
 }
@@ -447,6 +449,12 @@ static LogicalResult checkThreads(ModuleOp module) {
     return emitCoded(module, Code::UnfitText)
            << simt::kNumWarps << " is a power of two of 32 bits up to " << tile::kMostWarps
            << ", not " << warps;
+  auto loaders = module->getAttr(simt::kLoaderWarps);
+  auto numLoaders = dyn_cast_or_null<IntegerAttr>(loaders);
+  if (loaders && (!numLoaders || !numLoaders.getType().isInteger(32) || numLoaders.getInt() < 1 ||
+                  numLoaders.getInt() > 4))
+    return emitCoded(module, Code::UnfitText)
+           << simt::kLoaderWarps << " is a number of 32 bits from 1 to 4, not " << loaders;
   if (target && !isa<tile::TargetAttr, tile::SimdAttr>(target))
     return emitCoded(module, Code::UnfitText)
            << kTargetAttribute << " is a #tile.target or a #tile.simd";
@@ -482,6 +490,19 @@ static LogicalResult checkTensorMaps(ModuleOp module) {
   return success();
 }
 
+/// Checks that loaders can compute by themselves what they need.
+static LogicalResult checkLoaders(ModuleOp module) {
+  WalkResult result = module.walk([&](simt::LoaderOp loader) -> WalkResult {
+    LoaderNeeds needs;
+    needs.add(loader);
+    if (needs.obstacle().empty())
+      return WalkResult::advance();
+    return emitCoded(loader, Code::UnfitText)
+           << "'" << loader->getName() << "' cannot run beside the program: " << needs.obstacle();
+  });
+  return failure(result.wasInterrupted());
+}
+
 LogicalResult tw::checkInput(ModuleOp module, StringRef name) {
   if (name.empty())
     return success();
@@ -498,6 +519,8 @@ LogicalResult tw::checkInput(ModuleOp module, StringRef name) {
     if (SetVector<Operation *> early = reachedInFlight(module); !early.empty())
       return emitCoded(early.front(), Code::UnfitText)
              << "'" << early.front()->getName() << "' " << kReachedInFlight;
+  if (input->stage.name == "scheduled" && failed(checkLoaders(module)))
+    return failure();
   if (input->stage.name == "scheduled")
     for (auto kernel : module.getOps<func::FuncOp>())
       if (failed(checkProductsInFlight(kernel, [](Operation *op) {

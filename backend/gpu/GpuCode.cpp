@@ -39,7 +39,7 @@ bool tw::gpu::emitText(ModuleOp lowered, const LlvmMachine &machine, unsigned wa
   addTimes(code, artifact);
   int64_t numWarps = integerAttribute(lowered, simt::kNumWarps, 4);
   artifact.resources["num_warps"] = numWarps;
-  artifact.resources["threads"] = warpSize * numWarps;
+  artifact.resources["threads"] = warpSize * (numWarps + simt::extraWarpsOf(lowered));
   artifact.resources["shared_bytes"] = integerAttribute(lowered, simt::kSharedBytes, 0);
   if (code.numLinkedFunctions > 0)
     artifact.resources["linked_functions"] = int64_t(code.numLinkedFunctions);

@@ -59,8 +59,8 @@ static void emitForSlots(Lowering &lowering, StringRef instruction, Value addres
 }
 
 void tw::nvidia::lowerPhaseInit(Lowering &lowering, simt::PhaseInitOp op) {
-  emitForSlots(lowering, "mbarrier.init.shared::cta.b64", op.getBarrier(), op.getSlots(), ", 1",
-               "fence.mbarrier_init.release.cluster;");
+  emitForSlots(lowering, "mbarrier.init.shared::cta.b64", op.getBarrier(), op.getSlots(),
+               ", " + std::to_string(op.getCount()), "fence.mbarrier_init.release.cluster;");
 }
 
 void tw::nvidia::lowerPhaseDrop(Lowering &lowering, simt::PhaseDropOp op) {
@@ -80,6 +80,12 @@ void tw::nvidia::lowerPhaseAwait(Lowering &lowering, simt::PhaseAwaitOp op) {
   code.emit("{\n\t.reg .pred done;\nagain:\n\t"
             "mbarrier.try_wait.parity.shared::cta.b64 done, [" +
                 address + "], " + parity + ";\n\t@!done bra again;\n\t}",
+            /*hasEffects=*/true);
+}
+
+void tw::nvidia::lowerPhaseArrive(Lowering &lowering, simt::PhaseArriveOp op) {
+  InlinePtx code(lowering.builder, lowering.loc);
+  code.emit("mbarrier.arrive.shared::cta.b64 _, [" + code.addOperand(op.getBarrier()) + "];",
             /*hasEffects=*/true);
 }
 

@@ -2,6 +2,7 @@
 // intrinsics and inline PTX. Control flow and arithmetic stay for lower-to-llvm.
 #include "backend/nvidia/LowerNvidia.h"
 #include "backend/nvidia/InlinePtx.h"
+#include "backend/nvidia/assemble/RegisterLimit.h"
 #include "ir/target/TargetDesc.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -58,9 +59,19 @@ static Value readMachine(Lowering &lowering, tile::MachineFact fact) {
 }
 
 /// All threads of a CTA wait; of a CTA of one warp, the lanes.
+static unsigned warpsOfCta(const Lowering &lowering) {
+  return lowering.numWarps + simt::extraWarpsOf(lowering.kernel);
+}
+
+/// Beside a loader the warps of the program meet at a barrier of their own.
 static void lowerBarrier(Lowering &lowering, simt::BarrierOp op) {
-  if (op.getWarp() || lowering.numWarps == 1)
+  unsigned numWarps = lowering.numWarps + op.getLoader(); // its other warps have left
+  if (op.getWarp() || numWarps == 1)
     callIntrinsic(lowering, "bar.warp.sync", Type(), constantI32(lowering, -1));
+  else if (numWarps < warpsOfCta(lowering))
+    callIntrinsic(
+        lowering, "barrier.cta.sync.aligned.count", Type(),
+        {constantI32(lowering, op.getLoader() ? 0 : 1), constantI32(lowering, 32 * numWarps)});
   else
     callIntrinsic(lowering, "barrier.cta.sync.aligned.all", Type(), constantI32(lowering, 0));
 }
@@ -110,7 +121,7 @@ static Value lowerPure(Lowering &lowering, Operation *op) {
   OpBuilder &b = lowering.builder;
   return llvm::TypeSwitch<Operation *, Value>(op)
       .Case<simt::ThreadIdOp>([&](auto) {
-        return readSpecialRegister(lowering, "tid.x", 0, 32 * int64_t(lowering.numWarps));
+        return readSpecialRegister(lowering, "tid.x", 0, 32 * int64_t(warpsOfCta(lowering)));
       })
       .Case<simt::ProgramIdOp>([&](simt::ProgramIdOp id) {
         return readGrid(lowering, "ctaid", id.getAxis(), 0, maxGridExtent(id.getAxis()));
@@ -160,6 +171,8 @@ static bool lowerEffect(Lowering &lowering, Operation *op) {
       .Case([&](simt::PhaseDropOp drop) { lowerPhaseDrop(lowering, drop); })
       .Case([&](simt::PhaseExpectOp expect) { lowerPhaseExpect(lowering, expect); })
       .Case([&](simt::PhaseAwaitOp phase) { lowerPhaseAwait(lowering, phase); })
+      .Case([&](simt::PhaseArriveOp arrive) { lowerPhaseArrive(lowering, arrive); })
+      .Case([&](simt::ShareRegistersOp share) { lowerShareRegisters(lowering, share); })
       .Case([&](simt::ElectOp elect) { lowerElect(lowering, elect); })
       .Case([&](simt::TensorMapOp map) { lowerTensorMap(lowering, map); })
       .Case([&](simt::CopyBoxOp copy) { lowerCopyBox(lowering, copy); })
@@ -198,7 +211,7 @@ static LogicalResult lowerOperation(Lowering &lowering, Operation *op) {
   return op->emitOpError("has no meaning for one thread");
 }
 
-/// Makes the function a kernel of `numWarps` warps.
+/// Makes the function a kernel of `numWarps` warps, with those beside the program's.
 static void declareKernel(LLVM::LLVMFuncOp kernel, unsigned numWarps, unsigned maxRegisters) {
   Builder b(kernel.getContext());
   kernel.setCConv(LLVM::cconv::CConv::PTX_Kernel);
@@ -206,8 +219,10 @@ static void declareKernel(LLVM::LLVMFuncOp kernel, unsigned numWarps, unsigned m
     return b.getStrArrayAttr({name, std::to_string(value)});
   };
   SmallVector<Attribute> launch = {attribute("nvvm.reqntid", 32 * numWarps)};
-  if (maxRegisters > 0)
-    launch.push_back(attribute("nvvm.maxnreg", maxRegisters));
+  if (sharesRegisters(kernel)) // all begin with an equal share of one CTA
+    launch.push_back(attribute("nvvm.minctasm", 1));
+  else if (maxRegisters > 0)
+    launch.push_back(attribute("nvvm.maxnreg", std::min(maxRegisters, shareOf(32 * numWarps))));
   kernel.setPassthroughAttr(b.getArrayAttr(launch));
   dropArgumentFacts(kernel);
 }
@@ -215,15 +230,17 @@ static void declareKernel(LLVM::LLVMFuncOp kernel, unsigned numWarps, unsigned m
 static LogicalResult lowerKernel(LLVM::LLVMFuncOp kernel, unsigned numWarps,
                                  unsigned maxRegisters) {
   Lowering lowering(kernel, numWarps, targetOf(kernel));
+  lowering.maxRegisters = maxRegisters;
   kernel.walk([&](simt::GroupMmaOp mma) {
     for (simt::SlabsAttr slabs : {mma.getBSlabs(), mma.getASlabs().value_or(mma.getBSlabs())})
       lowering.sharedAlignment = std::max(lowering.sharedAlignment, slabs.getGroupBytes());
   });
   addTensorMaps(kernel);
+  chooseLoaderWarps(lowering);
   if (failed(lowerOperations(
           lowering, [&](Operation *op) { return lowerOperation(lowering, op); }, isFloat8Cast)))
     return failure();
-  declareKernel(kernel, numWarps, maxRegisters);
+  declareKernel(kernel, warpsOfCta(lowering), maxRegisters);
   return success();
 }
 

@@ -22,7 +22,10 @@ llvm::ArrayRef<PassInput> nvidiaPassInputs();
 namespace nvidia {
 
 /// The state of lowering one kernel.
-using Lowering = gpu::ThreadLowering;
+struct Lowering : gpu::ThreadLowering {
+  using ThreadLowering::ThreadLowering;
+  unsigned maxRegisters = 0; // of a thread; 0: no limit
+};
 
 /// Calls `llvm.nvvm.` + name; `result` is null for intrinsics without one.
 mlir::LLVM::CallIntrinsicOp callIntrinsic(Lowering &lowering, const llvm::Twine &name,
@@ -55,6 +58,14 @@ void lowerPhaseInit(Lowering &lowering, simt::PhaseInitOp op);
 void lowerPhaseDrop(Lowering &lowering, simt::PhaseDropOp op);
 void lowerPhaseExpect(Lowering &lowering, simt::PhaseExpectOp op);
 void lowerPhaseAwait(Lowering &lowering, simt::PhaseAwaitOp op);
+void lowerPhaseArrive(Lowering &lowering, simt::PhaseArriveOp op);
+
+// RegisterShares.cpp.
+/// Gives a kernel a whole warpgroup for its loader where the program's warps need more registers
+/// than an equal share.
+void chooseLoaderWarps(Lowering &lowering);
+bool sharesRegisters(mlir::Operation *kernel);
+void lowerShareRegisters(Lowering &lowering, simt::ShareRegistersOp op);
 void lowerElect(Lowering &lowering, simt::ElectOp op);
 void lowerCopyBox(Lowering &lowering, simt::CopyBoxOp op);
 // LowerFloat8.cpp: arith.extf from and arith.truncf to 8-bit floats, in pairs

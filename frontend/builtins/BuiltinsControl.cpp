@@ -19,18 +19,18 @@ static bool isBound(const PyValue &value) { return value.isInteger() || value.is
 
 static constexpr BuiltinSignature kRangeSignature =
     "arg1, arg2=None, step=None, num_stages=None, loop_unroll_factor=None, "
-    "disallow_acc_multi_buffer=False, flatten=False, warp_specialize=False, disable_licm=False";
+    "disallow_acc_multi_buffer=False, flatten=False, warp_specialize=None, disable_licm=False";
 static constexpr llvm::StringLiteral kRangeOptions[] = {
     "num_stages", "loop_unroll_factor", "disallow_acc_multi_buffer",
     "flatten",    "warp_specialize",    "disable_licm"};
 
-/// The options of tw.range at these positions; 0 is as good as none.
+/// The options of tw.range at these positions; 0 is as good as none, except of `warp_specialize`.
 static LogicalResult readRangeOptions(BuiltinCall &call, size_t first, RangeValue &range) {
   for (auto [i, name] : llvm::enumerate(kRangeOptions)) {
     std::optional<int64_t> number;
     if (failed(call.readFrom(first + i, number)))
       return failure();
-    if (number.value_or(0) != 0)
+    if (number.value_or(0) != 0 || (number && llvm::StringRef(name) == "warp_specialize"))
       range.options.emplace_back(name.str(), std::clamp<int64_t>(*number, 0, INT32_MAX));
   }
   return success();

@@ -20,6 +20,9 @@ using tile::layoutOf;
 using tile::reducedType;
 using tile::withLayout;
 
+/// Module attribute: warps of a CTA behind those of the program (i32), of which the first is the
+/// kernel's loader. None where it has no loader.
+inline constexpr llvm::StringLiteral kLoaderWarps = "simt.loader_warps";
 /// Module attributes: warps of a program (i32), set by assign-layouts; bytes of shared memory of a
 /// program (i64), set by allocate-shared; its named buffers (array of [name, offset, bytes]).
 inline constexpr llvm::StringLiteral kNumWarps = "simt.num_warps";
@@ -33,6 +36,8 @@ inline constexpr unsigned kMostProductsLeft = 7;
 /// Unit attribute of the lowered kernel's llvm.func.
 inline constexpr llvm::StringLiteral kKernel = "simt.kernel";
 
+/// Returns the warps of a CTA behind those of the program.
+unsigned extraWarpsOf(mlir::Operation *op);
 /// Returns the tensor maps of an operation's module.
 llvm::ArrayRef<mlir::Attribute> tensorMapsOf(mlir::Operation *op);
 

@@ -2,14 +2,26 @@
 #include "ir/layout/OperandSlabs.h"
 #include "ir/simt/Simt.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
 using namespace tw;
 using namespace tw::simt;
 using tw::tile::elementBytes;
 
+static ModuleOp moduleOf(Operation *op) {
+  return isa<ModuleOp>(op) ? cast<ModuleOp>(op) : op->getParentOfType<ModuleOp>();
+}
+
+unsigned tw::simt::extraWarpsOf(Operation *op) {
+  ModuleOp module = moduleOf(op);
+  auto warps = module ? module->getAttrOfType<IntegerAttr>(kLoaderWarps) : IntegerAttr();
+  return warps ? warps.getInt() : 0;
+}
+
 ArrayRef<Attribute> tw::simt::tensorMapsOf(Operation *op) {
-  auto module = isa<ModuleOp>(op) ? cast<ModuleOp>(op) : op->getParentOfType<ModuleOp>();
+  ModuleOp module = moduleOf(op);
   auto maps = module ? module->getAttrOfType<ArrayAttr>(kTensorMaps) : ArrayAttr();
   return maps ? maps.getValue() : ArrayRef<Attribute>();
 }
@@ -59,6 +71,30 @@ LogicalResult BoxCopyOp::verify() {
   return getCoordinates().size() == numCoordinates
              ? success()
              : emitOpError("has a coordinate for each dimension of each box");
+}
+
+/// Returns true for what one warp can do without the threads of the program.
+static bool isOfLoader(Operation *op) {
+  auto isScalar = [](Type type) { return !isa<TensorType>(type); };
+  return isa<SlotOp, PhaseAwaitOp, BoxCopyOp>(op) ||
+         ((isMemoryEffectFree(op) || isa<tile::LoadOp>(op) || op->getNumRegions() != 0) &&
+          llvm::all_of(op->getOperandTypes(), isScalar) &&
+          llvm::all_of(op->getResultTypes(), isScalar));
+}
+
+LogicalResult LoaderOp::verify() {
+  if (!(*this)->getParentOfType<FunctionOpInterface>())
+    return emitOpError("is not in a kernel");
+  if (extraWarpsOf(*this) == 0)
+    return emitOpError("has no warp: the module has no ") << kLoaderWarps;
+  if (Operation *parent = (*this)->getParentOfType<LoaderOp>())
+    return emitOpError("is in another loader").attachNote(parent->getLoc()) << "this one";
+  WalkResult result = getBody().walk([&](Operation *op) -> WalkResult {
+    if (isOfLoader(op))
+      return WalkResult::advance();
+    return op->emitOpError("has no place in a loader, which copies boxes");
+  });
+  return failure(result.wasInterrupted());
 }
 
 LogicalResult TensorMapOp::verify() {

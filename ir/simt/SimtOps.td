@@ -129,13 +129,13 @@ def Simt_AsyncWaitOp : Simt_Op<"async_wait", [MemoryEffects<[MemRead, MemWrite]>
 }
 
 def Simt_PhaseInitOp : Simt_Op<"phase_init", [MemoryEffects<[MemWrite]>]> {
-  let summary = "one thread makes `slots` phase barriers, each of which one thread arrives at; a barrier has to follow";
+  let summary = "one thread makes `slots` phase barriers, each of which `count` threads arrive at; a barrier has to follow";
   let description = [{
     A phase barrier counts what arrives in its phase. Its phases have parity 0 and 1 in turns; one that has ended can be
     told by its parity until the next one ends. From the stage lowered on, operands are addresses.
   }];
-  let arguments = (ins AnyType:$barrier, I64Attr:$slots);
-  let assemblyFormat = "$barrier `slots` $slots attr-dict `:` type($barrier)";
+  let arguments = (ins AnyType:$barrier, I64Attr:$slots, DefaultValuedAttr<I64Attr, "1">:$count);
+  let assemblyFormat = "$barrier `slots` $slots (`count` $count^)? attr-dict `:` type($barrier)";
 }
 
 def Simt_PhaseDropOp : Simt_Op<"phase_drop", [MemoryEffects<[MemWrite]>]> {
@@ -158,9 +158,29 @@ def Simt_BoxCopyOp : Simt_Op<"box_copy", [MemoryEffects<[MemRead, MemWrite]>, At
     buffers are slabs (`ir/layout/OperandSlabs`), and a box is one of them, or some of its rows.
   }];
   let arguments = (ins DenseI32ArrayAttr:$maps, Variadic<I32>:$coordinates, Variadic<Simt_SharedType>:$buffers,
-    Simt_SharedType:$barrier, I1:$exists);
-  let assemblyFormat = "`maps` $maps `at` `[` $coordinates `]` `to` $buffers `on` $barrier `if` $exists attr-dict `:` type($buffers) `on` type($barrier)";
+    Simt_SharedType:$barrier, Optional<I1>:$exists);
+  let assemblyFormat = "`maps` $maps `at` `[` $coordinates `]` `to` $buffers `on` $barrier (`if` $exists^)? attr-dict `:` type($buffers) `on` type($barrier)";
   let hasVerifier = 1;
+}
+
+def Simt_LoaderOp : Simt_Op<"loader", [NoTerminator, SingleBlock, RecursiveMemoryEffects]> {
+  let summary = "all threads wait for one another; then the loader executes the region beside what follows";
+  let description = [{
+    The loader is a warp behind those of the program (`simt.loader_warps` of the module). It computes again what the
+    region takes from around and what decides whether it is reached: scalars without effects (`passes/analysis/LoaderNeeds`).
+  }];
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$body attr-dict";
+  let hasVerifier = 1;
+}
+
+def Simt_ReleaseOp : Simt_Op<"release", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "each warp lets the loader overwrite buffers, which the next phase of `barrier` says to be full again";
+  let description = [{
+    The loader waits for all warps at the phase barrier `free`. For what follows, the copies start here.
+  }];
+  let arguments = (ins Variadic<Simt_SharedType>:$buffers, Simt_SharedType:$barrier, Simt_SharedType:$free);
+  let assemblyFormat = "$buffers `on` $barrier `by` $free attr-dict `:` type($buffers) `on` type($barrier) `by` type($free)";
 }
 
 def Simt_MmaOp : Simt_PureOp<"mma", [AllTypesMatch<["acc", "result"]>]> {
@@ -207,9 +227,12 @@ def Simt_FenceAsyncOp : Simt_Op<"fence_async", [MemoryEffects<[MemRead, MemWrite
 }
 
 def Simt_BarrierOp : Simt_Op<"barrier", [MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "all threads of the CTA, or of each `warp`, wait for one another; orders their shared memory accesses";
-  let arguments = (ins UnitAttr:$warp);
-  let assemblyFormat = "(`warp` $warp^)? attr-dict";
+  let summary = "all threads of the program, or those of each `warp`, wait for one another; orders their shared memory accesses";
+  let description = [{
+    From the stage lowered on, `loader`: all threads of the CTA, with those of its loader.
+  }];
+  let arguments = (ins UnitAttr:$warp, UnitAttr:$loader);
+  let assemblyFormat = "(`warp` $warp^)? (`loader` $loader^)? attr-dict";
 }
 
 //===-- Stage lowered: one thread ------------------------------------------------------------------===//
@@ -286,6 +309,12 @@ def Simt_GlobalToSharedOp : Simt_Op<"global_to_shared", [MemoryEffects<[MemRead,
   let assemblyFormat = "$ptr `,` $shared `,` $bytes (`mask` $mask^)? attr-dict `:` type($ptr) `,` type($shared)";
 }
 
+def Simt_ShareRegistersOp : Simt_Op<"share_registers", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "warps of the loader give registers away, and those of the program, which need so many, take them";
+  let arguments = (ins OptionalAttr<I32Attr>:$needed);
+  let assemblyFormat = "(`needed` $needed^)? attr-dict";
+}
+
 def Simt_ElectOp : Simt_Op<"elect", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "true in one lane of the warp; all lanes take part";
   let results = (outs I1:$result);
@@ -304,6 +333,12 @@ def Simt_PhaseExpectOp : Simt_Op<"phase_expect", [MemoryEffects<[MemRead, MemWri
   let summary = "this thread arrives at a phase barrier, whose phase ends when `bytes` have arrived, too";
   let arguments = (ins AnyType:$barrier, I64Attr:$bytes);
   let assemblyFormat = "$barrier `,` $bytes attr-dict `:` type($barrier)";
+}
+
+def Simt_PhaseArriveOp : Simt_Op<"phase_arrive", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "this thread arrives at a phase barrier";
+  let arguments = (ins AnyType:$barrier);
+  let assemblyFormat = "$barrier attr-dict `:` type($barrier)";
 }
 
 def Simt_CopyBoxOp : Simt_Op<"copy_box", [MemoryEffects<[MemRead, MemWrite]>]> {

@@ -43,6 +43,9 @@ namespace tw::tile {
 inline constexpr llvm::StringLiteral kArgName = "tile.name";
 /// An integer on a loop: iterations that are in work at once, as its kernel asks for.
 inline constexpr llvm::StringLiteral kLoopNumStages = "tile.num_stages";
+/// An integer on a loop: whether a warp of its own is to load for it, or 0 for not, as its kernel
+/// says.
+inline constexpr llvm::StringLiteral kLoopWarpSpecialize = "tile.warp_specialize";
 /// Unit, on a function that a library of the user's bitcode defines.
 inline constexpr llvm::StringLiteral kExternFunction = "tile.extern";
 /// Begins its name, before the library's: no Python identifier and no name of C has a dollar sign.

@@ -78,6 +78,7 @@ private:
           taken.join(branch.elseBlock() ? afterBlock(*branch.elseBlock(), state) : state);
           return taken;
         })
+        .Case([&](LoaderOp) { return state; }) // whose copies start at releases
         .Default([&](Operation *) {
           walk().visit(op, state);
           return state;
@@ -285,9 +286,10 @@ struct SlotWalk : PathWalk<SlotWalk, InFlight> {
         early.insert(op);
     if (auto copy = dyn_cast<AsyncCopyOp>(op))
       state.groups.open.insert(slotOf(copy.getBuffer(), op));
-    if (auto boxes = dyn_cast<BoxCopyOp>(op))
+    llvm::TypeSwitch<Operation *>(op).Case<BoxCopyOp, ReleaseOp>([&](auto boxes) {
       for (Value buffer : boxes.getBuffers())
         state.boxes.push_back({slotOf(buffer, op), slotOf(boxes.getBarrier(), op)});
+    });
   }
   static bool isAnyInFlight(State &state) {
     bool isFound = false;
@@ -334,11 +336,41 @@ struct SlotWalk : PathWalk<SlotWalk, InFlight> {
 };
 } // namespace
 
+/// Returns true if a loader waits until all warps have released the slots that a copy overwrites.
+static bool isReleased(BoxCopyOp copy) {
+  auto numberOf = [](Value buffer) {
+    auto slot = buffer.getDefiningOp<SlotOp>();
+    return slot ? slot.getNumber() : Value();
+  };
+  auto releases = [&](ReleaseOp release, PhaseAwaitOp phase) {
+    return allocOf(release.getFree()) == allocOf(phase.getBarrier()) &&
+           llvm::all_of(copy.getBuffers(), [&](Value buffer) {
+             return numberOf(buffer) == numberOf(phase.getBarrier()) &&
+                    llvm::any_of(release.getBuffers(), [&](Value released) {
+                      return allocOf(released) == allocOf(buffer);
+                    });
+           });
+  };
+  bool isFound = false;
+  for (Operation *op = copy; op; op = op->getPrevNode())
+    if (auto phase = dyn_cast<PhaseAwaitOp>(op))
+      copy->getParentOfType<func::FuncOp>()->walk(
+          [&](ReleaseOp release) { isFound |= releases(release, phase); });
+  return isFound;
+}
+
 SetVector<Operation *> tw::reachedInFlight(Operation *root) {
   SetVector<Operation *> early;
+  root->walk([&](LoaderOp loader) {
+    loader.walk([&](BoxCopyOp copy) {
+      if (!isReleased(copy))
+        early.insert(copy);
+    });
+  });
   root->walk([&](func::FuncOp kernel) {
     WalkResult found = kernel.walk([](Operation *op) {
-      return isa<AsyncCopyOp, BoxCopyOp>(op) ? WalkResult::interrupt() : WalkResult::advance();
+      return isa<AsyncCopyOp, BoxCopyOp, ReleaseOp>(op) ? WalkResult::interrupt()
+                                                        : WalkResult::advance();
     });
     if (!found.wasInterrupted())
       return;

@@ -10,7 +10,7 @@ using namespace tw::simt;
 
 static bool isBarrierOfCta(Operation *op) {
   auto barrier = dyn_cast<simt::BarrierOp>(op);
-  return barrier && !barrier.getWarp();
+  return isa<LoaderOp>(op) || (barrier && !barrier.getWarp());
 }
 
 //===-- Products in flight -------------------------------------------------------------------===//
@@ -92,6 +92,8 @@ static SmallVector<Value> writtenBuffers(Operation *op) {
     return {store.getBuffer()};
   if (auto copy = dyn_cast<AsyncCopyOp>(op))
     return {copy.getBuffer()};
+  if (auto release = dyn_cast<ReleaseOp>(op))
+    return llvm::to_vector(release.getBuffers());
   auto boxes = dyn_cast<BoxCopyOp>(op);
   return boxes ? llvm::to_vector(boxes.getBuffers()) : SmallVector<Value>();
 }
@@ -323,7 +325,7 @@ Flights Waits::visit(Operation *op, Flights flights) {
     awaitBefore(op, 0, flights);
   else if (auto loop = dyn_cast<scf::ForOp>(op))
     return visitLoop(loop, flights);
-  else if (op->getNumRegions() != 0)
+  else if (op->getNumRegions() != 0 && !isa<LoaderOp>(op)) // which overwrites what was released
     return visitRegions(op, flights);
   return flights;
 }
@@ -381,7 +383,7 @@ Fences::State Fences::walk(Block &block, State state) {
 }
 
 Fences::State Fences::visit(Operation *op, State state) {
-  if (op->getNumRegions() != 0) {
+  if (op->getNumRegions() != 0 && !isa<LoaderOp>(op)) {
     State before;
     do {
       before = state;
@@ -393,7 +395,8 @@ Fences::State Fences::visit(Operation *op, State state) {
   }
   bool needsFence = isBarrierOfCta(op) && !state.written.empty();
   // Copies of boxes need no fence: they write as products read.
-  SmallVector<Value> buffers = isa<BoxCopyOp>(op) ? SmallVector<Value>() : writtenBuffers(op);
+  SmallVector<Value> buffers =
+      isa<BoxCopyOp, ReleaseOp>(op) ? SmallVector<Value>() : writtenBuffers(op);
   for (Value buffer : buffers)
     if (read.contains(allocOf(buffer)))
       (isa<AsyncCopyOp>(op) ? state.copying : state.written).insert(allocOf(buffer));

@@ -255,3 +255,43 @@ module attributes {simt.tensor_maps = [#map]} {}
 // expected-error @below {{elements of a tensor map have whole bytes}}
 #map = #simt.tensor_map<0 of i1 extents [<8>, <8>] strides [<1>] box [32, 8] span 64>
 module attributes {simt.tensor_maps = [#map]} {}
+
+// -----
+
+func.func @loader() {
+  // expected-error @below {{has no warp: the module has no simt.loader_warps}}
+  simt.loader {}
+  return
+}
+
+// -----
+
+module attributes {simt.loader_warps = 1 : i32} {
+func.func @loader() {
+  // expected-note @below {{this one}}
+  simt.loader {
+    // expected-error @below {{is in another loader}}
+    simt.loader {}
+  }
+  return
+}
+}
+
+// -----
+
+module attributes {simt.loader_warps = 1 : i32} {
+func.func @loader(%p: !tile.ptr<f32>, %x: f32) {
+  simt.loader {
+    // expected-error @below {{has no place in a loader, which copies boxes}}
+    tile.store %p, %x : !tile.ptr<f32>, f32
+  }
+  return
+}
+}
+
+// -----
+
+module attributes {simt.loader_warps = 1 : i32} {
+// expected-error @below {{is not in a kernel}}
+simt.loader {}
+}

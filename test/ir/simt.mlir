@@ -89,3 +89,37 @@ func.func @one_thread(%p: !llvm.ptr<3>, %c: i32) {
   return
 }
 }
+
+// CHECK: module attributes {simt.loader_warps = 1 : i32
+module attributes {simt.loader_warps = 1 : i32, simt.tensor_maps = [#simt.tensor_map<0 of f16 extents [<2147483648>, <1 of [1]>] strides [<1 of [2]>] box [32, 8] span 64>]} {
+// CHECK-LABEL: @loader
+func.func @loader(%p: !tile.ptr<f16>, %m: i32, %s: i32, %b: !simt.shared<[8, 32], f16, #tile.layout<[8, 32] offset = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [1, 0], [2, 8], [4, 16]]>>, %full: !simt.shared<[1], i64, #tile.layout<[1] offset = []>>) {
+  %zero = arith.constant 0 : i32
+  // CHECK: %[[FREE:.*]] = simt.alloc_shared "free"
+  %free = simt.alloc_shared "free" : !simt.shared<[1], i64, #tile.layout<[1] offset = []>>
+  // CHECK: simt.phase_init %[[FREE]] slots 1 count 4
+  simt.phase_init %free slots 1 count 4 : !simt.shared<[1], i64, #tile.layout<[1] offset = []>>
+  // CHECK: simt.loader {
+  simt.loader {
+    // CHECK-NEXT: simt.phase_await %[[FREE]]
+    simt.phase_await %free, %zero : !simt.shared<[1], i64, #tile.layout<[1] offset = []>>
+    // CHECK-NEXT: simt.box_copy maps [0] at[%{{.*}}, %{{.*}}] to %{{.*}} on %{{.*}} :
+    simt.box_copy maps [0] at [%m, %s] to %b on %full : !simt.shared<[8, 32], f16, #tile.layout<[8, 32] offset = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [1, 0], [2, 8], [4, 16]]>> on !simt.shared<[1], i64, #tile.layout<[1] offset = []>>
+  }
+  // CHECK: simt.release %{{.*}} on %{{.*}} by %[[FREE]]
+  simt.release %b on %full by %free : !simt.shared<[8, 32], f16, #tile.layout<[8, 32] offset = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [1, 0], [2, 8], [4, 16]]>> on !simt.shared<[1], i64, #tile.layout<[1] offset = []>> by !simt.shared<[1], i64, #tile.layout<[1] offset = []>>
+  return
+}
+// CHECK-LABEL: @roles
+func.func @roles(%p: !llvm.ptr<3>) {
+  // CHECK: simt.share_registers{{$}}
+  simt.share_registers
+  // CHECK: simt.share_registers needed 200
+  simt.share_registers needed 200
+  // CHECK: simt.barrier loader
+  simt.barrier loader
+  // CHECK: simt.phase_arrive %{{.*}} : !llvm.ptr<3>
+  simt.phase_arrive %p : !llvm.ptr<3>
+  return
+}
+}

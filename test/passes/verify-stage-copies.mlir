@@ -153,3 +153,55 @@ func.func @takes_its_place(%p: tensor<32x!tile.ptr<f32>, #line>, %x: tensor<32xf
   return
 }
 }
+
+// -----
+
+// A loader waits for what it overwrites to be released.
+module attributes {simt.num_warps = 4 : i32, simt.loader_warps = 1 : i32, simt.tensor_maps = [#simt.tensor_map<0 of f16 extents [<2147483648>, <1 of [1]>] strides [<1 of [2]>] box [32, 8] span 64>]} {
+func.func @released(%p: !tile.ptr<f16>, %m: i32, %s: i32) {
+  %zero = arith.constant 0 : i32
+  %b = simt.alloc_shared "b" slots 1 at 0 : !simt.shared<[8, 32], f16, #tile.layout<[8, 32] offset = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [1, 0], [2, 8], [4, 16]]>>
+  %full = simt.alloc_shared "full" slots 1 at 512 : !simt.shared<[1], i64, #tile.layout<[1] offset = []>>
+  %free = simt.alloc_shared "free" slots 1 at 528 : !simt.shared<[1], i64, #tile.layout<[1] offset = []>>
+  %to = simt.slot %b[%zero] : !simt.shared<[8, 32], f16, #tile.layout<[8, 32] offset = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [1, 0], [2, 8], [4, 16]]>>
+  %on = simt.slot %full[%zero] : !simt.shared<[1], i64, #tile.layout<[1] offset = []>>
+  %by = simt.slot %free[%zero] : !simt.shared<[1], i64, #tile.layout<[1] offset = []>>
+  simt.loader {
+    simt.phase_await %by, %zero : !simt.shared<[1], i64, #tile.layout<[1] offset = []>>
+    simt.box_copy maps [0] at [%m, %s] to %to on %on : !simt.shared<[8, 32], f16, #tile.layout<[8, 32] offset = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [1, 0], [2, 8], [4, 16]]>> on !simt.shared<[1], i64, #tile.layout<[1] offset = []>>
+  }
+  simt.release %to on %on by %by : !simt.shared<[8, 32], f16, #tile.layout<[8, 32] offset = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [1, 0], [2, 8], [4, 16]]>> on !simt.shared<[1], i64, #tile.layout<[1] offset = []>> by !simt.shared<[1], i64, #tile.layout<[1] offset = []>>
+  return
+}
+func.func @other_slot(%p: !tile.ptr<f16>, %m: i32, %s: i32) {
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %b = simt.alloc_shared "b" slots 2 at 0 : !simt.shared<[8, 32], f16, #tile.layout<[8, 32] offset = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [1, 0], [2, 8], [4, 16]]>>
+  %full = simt.alloc_shared "full" slots 2 at 1024 : !simt.shared<[1], i64, #tile.layout<[1] offset = []>>
+  %free = simt.alloc_shared "free" slots 2 at 1040 : !simt.shared<[1], i64, #tile.layout<[1] offset = []>>
+  %to = simt.slot %b[%zero] : !simt.shared<[8, 32], f16, #tile.layout<[8, 32] offset = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [1, 0], [2, 8], [4, 16]]>>
+  %on = simt.slot %full[%zero] : !simt.shared<[1], i64, #tile.layout<[1] offset = []>>
+  %by = simt.slot %free[%one] : !simt.shared<[1], i64, #tile.layout<[1] offset = []>>
+  simt.loader {
+    simt.phase_await %by, %zero : !simt.shared<[1], i64, #tile.layout<[1] offset = []>>
+    // expected-error @below {{may be reached while a copy into its shared memory is in flight}}
+    simt.box_copy maps [0] at [%m, %s] to %to on %on : !simt.shared<[8, 32], f16, #tile.layout<[8, 32] offset = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [1, 0], [2, 8], [4, 16]]>> on !simt.shared<[1], i64, #tile.layout<[1] offset = []>>
+  }
+  simt.release %to on %on by %by : !simt.shared<[8, 32], f16, #tile.layout<[8, 32] offset = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [1, 0], [2, 8], [4, 16]]>> on !simt.shared<[1], i64, #tile.layout<[1] offset = []>> by !simt.shared<[1], i64, #tile.layout<[1] offset = []>>
+  return
+}
+// No slot is read while the loader fills it.
+func.func @not_awaited(%p: !tile.ptr<f16>, %m: i32, %s: i32) {
+  %zero = arith.constant 0 : i32
+  %b = simt.alloc_shared "b" slots 1 at 0 : !simt.shared<[8, 32], f16, #tile.layout<[8, 32] offset = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [1, 0], [2, 8], [4, 16]]>>
+  %full = simt.alloc_shared "full" slots 1 at 512 : !simt.shared<[1], i64, #tile.layout<[1] offset = []>>
+  %free = simt.alloc_shared "free" slots 1 at 528 : !simt.shared<[1], i64, #tile.layout<[1] offset = []>>
+  %to = simt.slot %b[%zero] : !simt.shared<[8, 32], f16, #tile.layout<[8, 32] offset = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [1, 0], [2, 8], [4, 16]]>>
+  %on = simt.slot %full[%zero] : !simt.shared<[1], i64, #tile.layout<[1] offset = []>>
+  %by = simt.slot %free[%zero] : !simt.shared<[1], i64, #tile.layout<[1] offset = []>>
+  simt.release %to on %on by %by : !simt.shared<[8, 32], f16, #tile.layout<[8, 32] offset = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [1, 0], [2, 8], [4, 16]]>> on !simt.shared<[1], i64, #tile.layout<[1] offset = []>> by !simt.shared<[1], i64, #tile.layout<[1] offset = []>>
+  // expected-error @below {{may be reached while a copy into its shared memory is in flight}}
+  simt.release %to on %on by %by : !simt.shared<[8, 32], f16, #tile.layout<[8, 32] offset = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [1, 0], [2, 8], [4, 16]]>> on !simt.shared<[1], i64, #tile.layout<[1] offset = []>> by !simt.shared<[1], i64, #tile.layout<[1] offset = []>>
+  return
+}
+}

@@ -7,6 +7,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "runtime/codes/Codes.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace tw;
@@ -16,15 +17,14 @@ using namespace tw;
 /// name.
 static constexpr unsigned kFewest = 24, kMost = 255;
 
-/// Registers of 32 bits that the warps of one CTA share, given out to each warp in groups of 8 for
-/// every thread: CUDA programming guide, table "Technical Specifications per Compute Capability".
-static constexpr unsigned kRegisterFile = 64 * 1024, kAllocationStep = 8;
+/// Warps are given registers in groups of 8 for every thread (in the same table).
+static constexpr unsigned kAllocationStep = 8;
 
 static constexpr StringLiteral kOption = "maxnreg", kAttribute = "nvvm.maxnreg";
 
-/// The registers that each of so many threads can have at the same time.
-static unsigned shareOf(unsigned numThreads) {
-  unsigned share = kRegisterFile / std::max(1u, numThreads);
+unsigned nvidia::shareOf(unsigned numThreads) {
+  unsigned warps = std::max<unsigned>(1, llvm::divideCeil(numThreads, 32 * kFileParts));
+  unsigned share = kRegisterFile / kFileParts / (32 * warps);
   return std::min(kMost, share / kAllocationStep * kAllocationStep);
 }
 
@@ -79,9 +79,10 @@ static int64_t limitOf(LLVM::LLVMFuncOp kernel) {
 static RegisterBound boundOf(const Artifact &artifact, int64_t limit) {
   RegisterBound bound;
   unsigned threads = unsigned(gpu::resourceOf(artifact, "threads", 0));
-  int64_t share = shareOf(threads);
+  int64_t warps = gpu::resourceOf(artifact, "num_warps", threads / 32);
+  int64_t share = nvidia::shareOf(threads);
   if (share < bound.registers)
-    bound = {share, "num_warps=" + std::to_string(threads / 32) + " leaves a thread",
+    bound = {share, "num_warps=" + std::to_string(warps) + " leaves a thread",
              "use smaller tiles, fewer num_stages or fewer warps (num_warps)"};
   if (limit > 0 && limit < bound.registers)
     bound = {limit, "maxnreg=" + std::to_string(limit) + " allows",

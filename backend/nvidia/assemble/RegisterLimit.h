@@ -11,6 +11,11 @@ namespace tw::nvidia {
 /// it is not given, none where the assembler would not keep to it.
 std::optional<unsigned> maxRegistersOf(const CompileOptions &options);
 
+/// Registers of 32 bits that the warps of one CTA share: CUDA programming guide, table "Technical
+/// Specifications per Compute Capability". Each of four parts is for every fourth warp.
+inline constexpr unsigned kRegisterFile = 64 * 1024, kFileParts = 4;
+/// Returns the registers that each of so many threads of a CTA can have at the same time.
+unsigned shareOf(unsigned numThreads);
 /// Returns the registers that a thread may have: the limit, or else the share.
 unsigned registersOf(const CompileOptions &options);
 

@@ -23,7 +23,7 @@ public:
   std::vector<SharedBuffer> sharedBuffers;
   std::vector<TensorMapRecipe> tensorMaps;
   std::shared_ptr<LoadedKernel> promises; // null: there are none to check
-  int64_t numWarps = 0, sharedBytes = 0;
+  int64_t numThreads = 0, sharedBytes = 0;
   const Function &entry() const { return *program.findKernel(symbol); }
 };
 
@@ -115,8 +115,9 @@ std::optional<Program> tw::readPtx(const Artifact &artifact, RuntimeError &error
 static std::string misfitOf(const SimulatedKernel &kernel) {
   if (!kernel.program.findKernel(kernel.symbol))
     return "its code has no kernel of that name";
-  if (kernel.numWarps < 1 || kernel.numWarps * kernel.program.waveSize > 1024)
-    return "a CTA of " + std::to_string(kernel.numWarps) + " warps cannot be launched";
+  if (kernel.numThreads < 1 || kernel.numThreads > 1024 ||
+      kernel.numThreads % kernel.program.waveSize != 0)
+    return "a CTA of " + std::to_string(kernel.numThreads) + " threads cannot be launched";
   if (kernel.sharedBytes < 0 || kernel.sharedBytes > (int64_t(1) << 20))
     return std::to_string(kernel.sharedBytes) + " bytes of shared memory";
   const std::vector<Parameter> &declared = kernel.entry().parameters;
@@ -137,7 +138,7 @@ std::shared_ptr<LoadedKernel> WarpsimDevice::load(const Artifact &artifact, Runt
   kernel->program = std::move(*program);
   kernel->symbol = artifact.symbol;
   kernel->parameters = artifact.parameters;
-  kernel->numWarps = resourceOf(artifact, "num_warps", 4);
+  kernel->numThreads = resourceOf(artifact, "threads", 4 * kernel->program.waveSize);
   kernel->sharedBytes = resourceOf(artifact, "shared_bytes", 0);
   kernel->tensorMaps = artifact.tensorMaps;
   for (const ArtifactBuffer &buffer : artifact.sharedBuffers)
@@ -397,7 +398,7 @@ std::optional<RuntimeError> WarpsimDevice::launch(LoadedKernel &loaded, const La
   launch.isCooperative = grid.isCooperative;
   for (unsigned axis = 0; axis < 3; ++axis)
     launch.grid[axis] = uint32_t(grid.programs[axis]);
-  launch.block = {uint32_t(kernel.numWarps) * kernel.program.waveSize, 1, 1};
+  launch.block = {uint32_t(kernel.numThreads), 1, 1};
   if (kernel.program.hasDynamicShared)
     launch.dynamicSharedBytes = uint32_t(
         std::max<int64_t>(0, kernel.sharedBytes - int64_t(kernel.program.staticSharedBytes)));

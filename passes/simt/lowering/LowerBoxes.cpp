@@ -8,13 +8,16 @@ using namespace mlir;
 using namespace tw;
 using namespace tw::simt;
 
-/// Emits code for one thread of the CTA where `exists` (null: always). Warps branch as a whole
-/// before one of them elects a lane, so that the machine knows the others not to take part.
+/// Emits code for one thread of the program, or of the loader, where `exists` (null: always). Warps
+/// branch as a whole before one of them elects a lane, so that the machine knows the others not to
+/// take part.
 static void emitForOneThread(SimtFunction &f, Value exists, llvm::function_ref<void()> emit) {
   OpBuilder::InsertionGuard guard(f.builder);
-  Value isFirst = f.isZero(f.groupOfWarp(1));
-  auto inWarp = f.create<scf::IfOp>(f.both(exists, isFirst));
-  f.builder.setInsertionPointToStart(inWarp.thenBlock());
+  if (!f.isLoader) {
+    Value isFirst = f.isZero(f.groupOfWarp(1));
+    auto inWarp = f.create<scf::IfOp>(f.both(exists, isFirst));
+    f.builder.setInsertionPointToStart(inWarp.thenBlock());
+  }
   auto inLane = f.create<scf::IfOp>(f.create<ElectOp>());
   f.builder.setInsertionPointToStart(inLane.thenBlock());
   emit();
@@ -72,7 +75,7 @@ LogicalResult SimtFunction::lowerBoxCopy(BoxCopyOp op) {
     coordinates = coordinates.drop_front(map.getRank());
     bytes += bytesOf(type);
   }
-  emitForOneThread(*this, scalarOf(op.getExists()), [&] {
+  emitForOneThread(*this, op.getExists() ? scalarOf(op.getExists()) : Value(), [&] {
     Value barrier = sharedAddressIn(*this, *barrierStart, {});
     create<PhaseExpectOp>(barrier, bytes);
     for (auto [copies, buffer] : llvm::zip(boxes, op.getBuffers()))
@@ -81,10 +84,24 @@ LogicalResult SimtFunction::lowerBoxCopy(BoxCopyOp op) {
   return success();
 }
 
+/// Lets a lane of each warp arrive at the barrier of what is free, when its lanes have come here.
+static void lowerRelease(SimtFunction &f, const SharedStart &start) {
+  OpBuilder::InsertionGuard guard(f.builder);
+  auto inLane = f.create<scf::IfOp>(f.isZero(f.lane));
+  f.builder.setInsertionPointToStart(inLane.thenBlock());
+  f.create<PhaseArriveOp>(sharedAddressIn(f, start, {}));
+}
+
 LogicalResult SimtFunction::lowerPhase(Operation *op) {
-  FailureOr<SharedStart> start = sharedStartOf(*this, op->getOperand(0), op);
+  auto release = dyn_cast<ReleaseOp>(op);
+  FailureOr<SharedStart> start =
+      sharedStartOf(*this, release ? release.getFree() : op->getOperand(0), op);
   if (failed(start))
     return failure();
+  if (release) {
+    lowerRelease(*this, *start);
+    return success();
+  }
   if (auto phase = dyn_cast<PhaseAwaitOp>(op)) {
     create<PhaseAwaitOp>(sharedAddressIn(*this, *start, {}), scalarOf(phase.getParity()));
     return success();
@@ -92,7 +109,7 @@ LogicalResult SimtFunction::lowerPhase(Operation *op) {
   emitForOneThread(*this, /*exists=*/{}, [&] {
     Value address = sharedAddressIn(*this, *start, {});
     if (auto init = dyn_cast<PhaseInitOp>(op))
-      create<PhaseInitOp>(address, init.getSlots());
+      create<PhaseInitOp>(address, init.getSlots(), init.getCount());
     else
       create<PhaseDropOp>(address, cast<PhaseDropOp>(op).getSlots());
   });

@@ -97,8 +97,12 @@ LogicalResult SimtFunction::lowerOperation(Operation *op) {
       .Case([&](SlotOp slot) { return lowerSlot(slot); })
       .Case([&](AsyncCopyOp copy) { return lowerAsyncCopy(copy); })
       .Case([&](BoxCopyOp copy) { return lowerBoxCopy(copy); })
-      .Case<PhaseInitOp, PhaseDropOp, PhaseAwaitOp>(
+      .Case<PhaseInitOp, PhaseDropOp, PhaseAwaitOp, ReleaseOp>(
           [&](Operation *phase) { return lowerPhase(phase); })
+      .Case([&](LoaderOp) { // which was lowered beside the program
+        create<simt::BarrierOp>(/*warp=*/false, /*loader=*/true);
+        return success();
+      })
       .Case([&](tile::PrintOp print) { return lowerPrint(print); })
       .Case([&](tile::AssertOp check) { return lowerAssert(check); })
       .Case([&](tile::InlineAsmOp assembly) { return lowerInlineAsm(assembly); })
@@ -231,7 +235,7 @@ LogicalResult SimtFunction::lower() {
     return failure();
   for (auto [from, to] : llvm::zip(source.getArguments(), entry->getArguments()))
     setRegisters(from, {to});
-  if (failed(lowerBlock(source.getBody().front())))
+  if (failed(lowerRoles(source.getBody().front())))
     return failure();
   tile::CopyAttr copy = laneCopyOf(target);
   if (packedCopyOf(target) || (copy && copy.getWait() == WaitKind::Counts))

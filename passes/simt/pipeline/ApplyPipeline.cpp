@@ -3,9 +3,7 @@
 #include "ir/Diagnostic.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/IRMapping.h"
-#include "passes/simt/pipeline/AheadState.h"
-#include "passes/simt/pipeline/BoxCopies.h"
-#include "passes/simt/pipeline/LoopPipeline.h"
+#include "passes/simt/pipeline/PipelineRewriter.h"
 #include "runtime/codes/Codes.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -14,67 +12,7 @@ using namespace tw;
 using namespace tw::simt;
 using tile::LoadOp;
 
-namespace {
-/// An iteration that a step runs for, which may not exist.
-struct AheadIteration {
-  Value induction, exists;
-};
-
-struct Rewriter {
-  Rewriter(LoopPipeline &pipeline, PipelineDepth depth)
-      : pipeline(pipeline), loop(pipeline.loop), depth(depth), builder(loop), loc(loop.getLoc()) {}
-
-  void run();
-  void allocate();
-  Value hasIteration(int64_t number);
-  SmallVector<Value> iterationBounds();
-  IRMapping valuesOf(unsigned step, const AheadState &state, Value induction);
-  void runStep(unsigned step, AheadState &state, AheadIteration iteration, IRMapping &mapping);
-  void startCopies(const IRMapping &mapping, Value exists, Value slot,
-                   std::optional<int64_t> phase);
-  Value isReached(LoadOp load, const IRMapping &mapping, Value exists);
-  void copy(const PipelinedLoad &pipelined, Value ring, const IRMapping &mapping, Value exists,
-            Value slot, std::optional<int64_t> phase);
-  void copyBoxes(unsigned group, const IRMapping &mapping, Value exists, Value slot,
-                 IntegerAttr phase);
-  void commit();
-  void storeStaged();
-  AheadState prologue();
-  void runAhead(AheadState &state, Value induction, ArrayRef<Value> bounds, Value slot);
-  void waitForGroup(unsigned group, int64_t numStarted);
-  void makeBarriers();
-  void dropBarriers();
-  void waitForLaterGroups();
-  void replaceLoad(const PipelinedLoad &pipelined, Value ring, Value slot);
-  void moveBody(scf::ForOp next, const AheadState &state, Value slot);
-  Value isLastSlot(Value slot);
-  Value slotAfter(Value slot);
-  Value parityAfter(Value slot);
-  /// Two slots take turns, or one is all there is: the one that is written is the next one.
-  bool alternates() const {
-    return (pipeline.isThroughRegisters || pipeline.isPacked) && depth.numSlots <= 2;
-  }
-
-  Value integer(Type type, int64_t value) {
-    return arith::ConstantOp::create(builder, loc, builder.getIntegerAttr(type, value));
-  }
-  Value slotNumber(int64_t value) { return integer(builder.getI32Type(), value); }
-  int64_t distance() const { return depth.numAhead; }
-
-  LoopPipeline &pipeline;
-  scf::ForOp loop;
-  PipelineDepth depth;
-  OpBuilder builder;
-  Location loc;
-  SmallVector<Value> rings;                    // per load
-  SmallVector<Value> barriers;                 // of boxes: per group
-  Value slotRead, parity;                      // in the loop: of its iteration
-  SmallVector<std::pair<Value, Value>> staged; // tiles in registers, and where they will lie
-  Value nextExists; // in the loop: whether there is an iteration whose copies are to be started
-};
-} // namespace
-
-void Rewriter::allocate() {
+void PipelineRewriter::allocate() {
   for (const PipelinedLoad &pipelined : pipeline.loads) {
     LoadOp load = pipelined.load;
     SourceSpan span = spanOf(load.getLoc());
@@ -93,7 +31,7 @@ static Value maskWith(OpBuilder &b, Location loc, Value mask, Value exists, Type
 }
 
 /// Computes whether an iteration, which may not exist, reaches the load.
-Value Rewriter::isReached(LoadOp load, const IRMapping &mapping, Value exists) {
+Value PipelineRewriter::isReached(LoadOp load, const IRMapping &mapping, Value exists) {
   std::optional<SmallVector<Branch>> branches = branchesAround(loop, load);
   for (const Branch &branch : *branches) {
     Value taken = mapping.lookupOrDefault(branch.condition);
@@ -104,8 +42,8 @@ Value Rewriter::isReached(LoadOp load, const IRMapping &mapping, Value exists) {
   return exists;
 }
 
-void Rewriter::copy(const PipelinedLoad &pipelined, Value ring, const IRMapping &mapping,
-                    Value exists, Value slot, std::optional<int64_t> phase) {
+void PipelineRewriter::copy(const PipelinedLoad &pipelined, Value ring, const IRMapping &mapping,
+                            Value exists, Value slot, std::optional<int64_t> phase) {
   LoadOp load = pipelined.load;
   OpBuilder::InsertionGuard guard(builder);
   Value mask = load.getMask() ? mapping.lookupOrDefault(load.getMask()) : Value();
@@ -124,45 +62,12 @@ void Rewriter::copy(const PipelinedLoad &pipelined, Value ring, const IRMapping 
                       pipelined.vector, pipelined.dim, load.getCache(), load.getEvict());
 }
 
-void Rewriter::commit() {
+void PipelineRewriter::commit() {
   if (!pipeline.isThroughRegisters && !pipeline.isOfBoxes)
     AsyncCommitOp::create(builder, loc);
 }
 
-//===-- Boxes --------------------------------------------------------------------------------===//
-
-void Rewriter::copyBoxes(unsigned group, const IRMapping &mapping, Value exists, Value slot,
-                         IntegerAttr phase) {
-  SmallVector<int32_t> maps;
-  SmallVector<Value> coordinates, places;
-  for (auto [pipelined, ring] : llvm::zip(pipeline.loads, rings)) {
-    if (pipelined.group != group)
-      continue;
-    maps.push_back(addTensorMap(loop->getParentOfType<ModuleOp>(), pipelined.box));
-    places.push_back(SlotOp::create(builder, loc, ring, slot, phase));
-    for (Value coordinate : pipelined.coordinates)
-      coordinates.push_back(mapping.lookupOrDefault(coordinate));
-  }
-  Value barrier = SlotOp::create(builder, loc, barriers[group], slot, phase);
-  BoxCopyOp::create(builder, loc, maps, coordinates, places, barrier, exists);
-}
-
-/// Makes the barriers of all slots. What threads wrote where slots are is behind them as well.
-void Rewriter::makeBarriers() {
-  for (unsigned group = 0; group < pipeline.numGroups(); ++group)
-    barriers.push_back(makePhases(builder, loc, depth.numSlots));
-  FenceAsyncOp::create(builder, loc);
-  simt::BarrierOp::create(builder, loc, /*warp=*/false);
-}
-
-/// Makes the barriers' memory free behind the loop, when no thread waits there any more.
-void Rewriter::dropBarriers() {
-  simt::BarrierOp::create(builder, loc, /*warp=*/false);
-  for (Value barrier : barriers)
-    PhaseDropOp::create(builder, loc, barrier, depth.numSlots);
-}
-
-void Rewriter::storeStaged() {
+void PipelineRewriter::storeStaged() {
   for (auto [tile, place] : staged)
     StoreSharedOp::create(builder, tile.getLoc(), tile, place);
   staged.clear();
@@ -170,7 +75,7 @@ void Rewriter::storeStaged() {
 
 /// Returns the values that are already computed for the step's operations: its own carried values,
 /// and the tiles that steps ahead of it have loaded.
-IRMapping Rewriter::valuesOf(unsigned step, const AheadState &state, Value induction) {
+IRMapping PipelineRewriter::valuesOf(unsigned step, const AheadState &state, Value induction) {
   IRMapping mapping;
   mapping.map(loop.getInductionVar(), induction);
   for (auto [number, value] : llvm::zip(pipeline.steps[step].carried, state.carried[step]))
@@ -182,8 +87,8 @@ IRMapping Rewriter::valuesOf(unsigned step, const AheadState &state, Value induc
 }
 
 /// Computes what the step does in one iteration, and advances its carried values.
-void Rewriter::runStep(unsigned step, AheadState &state, AheadIteration iteration,
-                       IRMapping &mapping) {
+void PipelineRewriter::runStep(unsigned step, AheadState &state, AheadIteration iteration,
+                               IRMapping &mapping) {
   for (Operation *op : pipeline.steps[step].operations) {
     Operation *clone = builder.clone(*op, mapping);
     auto load = dyn_cast<LoadOp>(clone);
@@ -206,8 +111,8 @@ void Rewriter::runStep(unsigned step, AheadState &state, AheadIteration iteratio
 
 /// Starts the copies of one iteration, if it `exists`: a group after the other, in the order in
 /// which they are needed.
-void Rewriter::startCopies(const IRMapping &mapping, Value exists, Value slot,
-                           std::optional<int64_t> phase) {
+void PipelineRewriter::startCopies(const IRMapping &mapping, Value exists, Value slot,
+                                   std::optional<int64_t> phase) {
   for (unsigned group = 0; pipeline.isOfBoxes && group < pipeline.numGroups(); ++group)
     copyBoxes(group, mapping, exists, slot,
               phase ? builder.getI64IntegerAttr(*phase) : IntegerAttr());
@@ -226,7 +131,7 @@ void Rewriter::startCopies(const IRMapping &mapping, Value exists, Value slot,
 /// Computes whether the loop has an iteration of this number, counted from 0. lower + number * step
 /// < upper may overflow; the unsigned test (upper - lower - 1) / number >= step is equivalent and
 /// cannot.
-Value Rewriter::hasIteration(int64_t number) {
+Value PipelineRewriter::hasIteration(int64_t number) {
   Value lower = loop.getLowerBound(), upper = loop.getUpperBound();
   Value exists = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, lower, upper);
   if (number == 0)
@@ -243,7 +148,7 @@ Value Rewriter::hasIteration(int64_t number) {
 
 /// Runs each step for the iterations that lie before the loop for it: step 0 for `distance()` of
 /// them, each other one for one more than the step before it.
-AheadState Rewriter::prologue() {
+AheadState PipelineRewriter::prologue() {
   AheadState state;
   for (const AheadStep &step : pipeline.steps) {
     SmallVector<Value> &values = state.carried.emplace_back();
@@ -279,7 +184,8 @@ AheadState Rewriter::prologue() {
 }
 
 /// Runs each step in the loop's body, for the iteration that is as far ahead as the step.
-void Rewriter::runAhead(AheadState &state, Value induction, ArrayRef<Value> bounds, Value slot) {
+void PipelineRewriter::runAhead(AheadState &state, Value induction, ArrayRef<Value> bounds,
+                                Value slot) {
   SmallVector<IRMapping> mappings(pipeline.steps.size());
   Value step = loop.getStep();
   for (auto [number, bound] : llvm::enumerate(bounds)) {
@@ -301,7 +207,7 @@ void Rewriter::runAhead(AheadState &state, Value induction, ArrayRef<Value> boun
 
 /// Waits for a group of this iteration's copies, where those of `numStarted` later iterations were
 /// started. What threads wrote themselves is ordered by insert-barriers.
-void Rewriter::waitForGroup(unsigned group, int64_t numStarted) {
+void PipelineRewriter::waitForGroup(unsigned group, int64_t numStarted) {
   if (pipeline.isThroughRegisters)
     return;
   if (pipeline.isOfBoxes) {
@@ -315,7 +221,7 @@ void Rewriter::waitForGroup(unsigned group, int64_t numStarted) {
   simt::BarrierOp::create(builder, loc, /*warp=*/false);
 }
 
-void Rewriter::waitForLaterGroups() {
+void PipelineRewriter::waitForLaterGroups() {
   unsigned group = 0;
   for (const PipelinedLoad &pipelined : pipeline.loads) {
     if (pipelined.group == group)
@@ -344,7 +250,7 @@ static Operation *placeOf(scf::ForOp loop, Value value) {
 }
 
 /// Users read the slot when they need it, in the layout that they want.
-void Rewriter::replaceLoad(const PipelinedLoad &pipelined, Value ring, Value slot) {
+void PipelineRewriter::replaceLoad(const PipelinedLoad &pipelined, Value ring, Value slot) {
   LoadOp load = pipelined.load;
   auto replace = [&](Value value) {
     builder.setInsertionPoint(placeOf(loop, value));
@@ -364,7 +270,7 @@ void Rewriter::replaceLoad(const PipelinedLoad &pipelined, Value ring, Value slo
 }
 
 /// Per step: the induction variable is below it where the iteration exists that the step runs for.
-SmallVector<Value> Rewriter::iterationBounds() {
+SmallVector<Value> PipelineRewriter::iterationBounds() {
   SmallVector<Value> bounds;
   for (size_t step = 0; step < pipeline.steps.size(); ++step) {
     int64_t number = distance() + step;
@@ -378,14 +284,14 @@ SmallVector<Value> Rewriter::iterationBounds() {
 }
 
 /// Returns whether the ring begins again behind a slot.
-Value Rewriter::isLastSlot(Value slot) {
+Value PipelineRewriter::isLastSlot(Value slot) {
   Value one = arith::AddIOp::create(builder, loc, slot, slotNumber(1));
   return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, one,
                                slotNumber(depth.numSlots));
 }
 
 /// The slot of the next iteration.
-Value Rewriter::slotAfter(Value slot) {
+Value PipelineRewriter::slotAfter(Value slot) {
   if (depth.numSlots == 1)
     return slot;
   if (alternates())
@@ -395,17 +301,17 @@ Value Rewriter::slotAfter(Value slot) {
 }
 
 /// The parity of the next iteration's phase: all slots have one of the same parity in turn.
-Value Rewriter::parityAfter(Value slot) {
+Value PipelineRewriter::parityAfter(Value parity, Value slot) {
   Value turns = arith::ExtUIOp::create(builder, loc, builder.getI32Type(), isLastSlot(slot));
   return arith::XOrIOp::create(builder, loc, parity, turns);
 }
 
 /// Moves the loop's body behind what `next` does ahead, and yields that as well.
-void Rewriter::moveBody(scf::ForOp next, const AheadState &state, Value slot) {
+void PipelineRewriter::moveBody(scf::ForOp next, const AheadState &state, Value slot) {
   Block *body = next.getBody(), *old = loop.getBody();
   Value following = slotAfter(slot), parityFollowing;
   if (pipeline.isOfBoxes)
-    parityFollowing = parityAfter(slot);
+    parityFollowing = parityAfter(parity, slot);
   waitForLaterGroups();
   for (auto [pipelined, ring] : llvm::zip(pipeline.loads, rings))
     replaceLoad(pipelined, ring, slot);
@@ -424,21 +330,34 @@ void Rewriter::moveBody(scf::ForOp next, const AheadState &state, Value slot) {
   yield->insertOperands(yield->getNumOperands(), yielded);
 }
 
-void Rewriter::run() {
-  allocate();
-  if (pipeline.isOfBoxes)
-    makeBarriers();
-  AheadState state = prologue();
-  SmallVector<Value> bounds = iterationBounds();
+/// Lists what the loop carries at first: its own values, those that run ahead, the slots that are
+/// read and written, and the parity of the phase.
+SmallVector<Value> PipelineRewriter::initialValues(const AheadState &state) {
   SmallVector<Value> inits(loop.getInitArgs());
-  size_t numOwn = inits.size();
   llvm::append_range(inits, state.flattened());
   inits.push_back(slotNumber(0));
   if (!alternates())
     inits.push_back(slotNumber(depth.numSlots - 1));
   if (pipeline.isOfBoxes)
     inits.push_back(slotNumber(0));
+  return inits;
+}
 
+void PipelineRewriter::run() {
+  allocate();
+  if (pipeline.isOfBoxes)
+    makeBarriers();
+  AheadState state;
+  SmallVector<Value> bounds;
+  if (pipeline.hasLoader)
+    for (int64_t number = 0; number < distance(); ++number)
+      release(slotNumber(number), std::nullopt);
+  else {
+    state = prologue();
+    bounds = iterationBounds();
+  }
+  SmallVector<Value> inits = initialValues(state);
+  size_t numOwn = loop.getInitArgs().size();
   auto next = scf::ForOp::create(builder, loc, loop.getLowerBound(), loop.getUpperBound(),
                                  loop.getStep(), inits);
   next->setDiscardableAttrs(loop->getDiscardableAttrDictionary());
@@ -454,11 +373,17 @@ void Rewriter::run() {
   waitForGroup(0, distance() - 1);
   state = state.withValues(ValueRange(arguments).drop_front(numOwn));
   Operation *barrier = pipeline.isThroughRegisters ? nullptr : &next.getBody()->back();
-  runAhead(state, next.getInductionVar(), bounds, written);
+  if (pipeline.hasLoader)
+    release(written, distance());
+  else
+    runAhead(state, next.getInductionVar(), bounds, written);
   Operation *last = &next.getBody()->back();
   moveBody(next, state, slot);
   if (barrier)
-    startBehindProducts(barrier->getNextNode(), last->getNextNode(), pipeline.isOfBoxes);
+    startBehindProducts(barrier->getNextNode(), last->getNextNode(),
+                        pipeline.hasLoader   ? SlotsFreed::ByReleases
+                        : pipeline.isOfBoxes ? SlotsFreed::HereByBarrier
+                                             : SlotsFreed::ByEarlierBarrier);
   for (unsigned i = 0; i < numOwn; ++i)
     loop.getResult(i).replaceAllUsesWith(next.getResult(i));
   builder.setInsertionPointAfter(next);
@@ -476,5 +401,5 @@ void Rewriter::run() {
 }
 
 void tw::simt::applyPipeline(LoopPipeline &pipeline, PipelineDepth depth) {
-  Rewriter(pipeline, depth).run();
+  PipelineRewriter(pipeline, depth).run();
 }

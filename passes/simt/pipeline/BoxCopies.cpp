@@ -275,12 +275,12 @@ int32_t tw::simt::addTensorMap(ModuleOp module, TensorMapAttr map) {
   return number;
 }
 
-Value tw::simt::makePhases(OpBuilder &builder, Location loc, unsigned numSlots) {
+Value tw::simt::makePhases(OpBuilder &builder, Location loc, unsigned numSlots, unsigned count) {
   MLIRContext *context = builder.getContext();
   auto layout = LayoutAttr::get(context, LinearLayout({1}, {}));
   auto type = SharedType::get(context, {1}, builder.getI64Type(), layout);
   Value phases = AllocSharedOp::create(builder, loc, type, "barriers of loads", /*offset=*/nullptr,
                                        builder.getI64IntegerAttr(numSlots));
-  PhaseInitOp::create(builder, loc, phases, numSlots);
+  PhaseInitOp::create(builder, loc, phases, numSlots, count);
   return phases;
 }

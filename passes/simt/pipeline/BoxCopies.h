@@ -27,8 +27,9 @@ mlir::Value emitCoordinate(mlir::OpBuilder &builder, mlir::Location loc,
 /// Returns the number of a tensor map, which the module has from now on.
 int32_t addTensorMap(mlir::ModuleOp module, TensorMapAttr map);
 
-/// Makes a phase barrier for each slot of a ring.
-mlir::Value makePhases(mlir::OpBuilder &builder, mlir::Location loc, unsigned numSlots);
+/// Makes a phase barrier for each slot of a ring, at which `count` threads arrive.
+mlir::Value makePhases(mlir::OpBuilder &builder, mlir::Location loc, unsigned numSlots,
+                       unsigned count);
 
 } // namespace tw::simt
 #endif

@@ -54,6 +54,8 @@ struct LoopPipeline {
   /// All tiles are boxes: one thread starts their copies, and phase barriers say when they are
   /// there.
   bool isOfBoxes = false;
+  /// A warp of its own starts the copies of boxes.
+  bool hasLoader = false;
 
   unsigned numGroups() const { return loads.back().group + 1; }
 };
@@ -71,11 +73,16 @@ mlir::Operation *firstUseOf(mlir::scf::ForOp loop, tile::LoadOp load);
 
 /// Divides the operations that run `ahead` for the loads of a pipeline into its steps.
 void planSteps(LoopPipeline &pipeline, llvm::ArrayRef<mlir::Operation *> ahead);
+/// How all threads know that the slot has been read which copies overwrite next.
+enum class SlotsFreed {
+  ByEarlierBarrier, // in front of the copies
+  HereByBarrier,    // which is to be made
+  ByReleases        // which take the place of copies
+};
 /// Moves what runs ahead, from `first` to before `end`, behind products that run by themselves: the
 /// machine multiplies while copies are started. Where these add to sums of the iteration before,
 /// all wait there for the latter, which has read the slots: those of two iterations are in flight.
-/// So they do where no barrier is before `first`.
-void startBehindProducts(mlir::Operation *first, mlir::Operation *end, bool needsBarrier);
+void startBehindProducts(mlir::Operation *first, mlir::Operation *end, SlotsFreed freed);
 
 /// The loads of a loop that feed its matrix products, or all where the loop `isAsked` for. None
 /// where nothing can run ahead.

@@ -3,7 +3,7 @@
 #include "ir/target/TargetDesc.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
-#include "passes/analysis/PointerRoots.h"
+#include "passes/analysis/LoaderNeeds.h"
 #include "passes/simt/LayoutRules.h"
 #include "passes/simt/layout/AsyncCopies.h"
 #include "passes/simt/layout/BufferChoice.h"
@@ -35,7 +35,6 @@ struct Planner {
   LinearLayout slotOf(LoadOp load);
   bool findPieces(PipelinedLoad &pipelined);
   std::optional<PipelinedLoad> tryLoad(LoadOp load);
-  bool isOverwritten(LoadOp load);
   std::optional<BoxSource> boxOf(LoadOp load);
   bool takeBoxes(LoopPipeline &pipeline);
 
@@ -97,24 +96,6 @@ void Planner::collectProducts(bool isAsked) {
   });
 }
 
-/// Returns true if the program may learn here that other programs have written: by a scalar atomic
-/// that acquires.
-static bool acquires(tile::MemoryAccess access) {
-  std::optional<tile::MemoryOrder> order = access.getAtomicOrder();
-  return !tile::isTile(access.getPointers()) && !access->use_empty() &&
-         (order == tile::MemoryOrder::Acquire || order == tile::MemoryOrder::AcqRel);
-}
-
-/// Returns true if the loop, or other programs that it waits for, may write what the load reads:
-/// then the load cannot be prefetched.
-bool Planner::isOverwritten(LoadOp load) {
-  WalkResult result = loop.getBody()->walk([&](tile::MemoryAccess access) -> WalkResult {
-    bool isChanged = access.isOrdered() && mayAlias(load.getPtr(), access.getPointers());
-    return isChanged || acquires(access) ? WalkResult::interrupt() : WalkResult::advance();
-  });
-  return result.wasInterrupted();
-}
-
 //===-- What runs ahead ----------------------------------------------------------------------===//
 
 /// Returns true if data crosses between warps: operations that wait for such data are not moved to
@@ -138,7 +119,7 @@ StringRef Planner::obstacleTo(Operation *op) {
   if (auto load = dyn_cast<LoadOp>(op)) {
     if (load.getIsVolatile())
       return "it is volatile, or its address is";
-    if (isOverwritten(load))
+    if (mayBeOverwritten(load, loop))
       return "the loop, or a program that it waits for, may write what is read";
     return "";
   }
@@ -343,6 +324,63 @@ static void groupByProducts(LoopPipeline &pipeline, unsigned numStages) {
   }
 }
 
+/// Returns true if code of the user's may count the threads of a CTA, or wait for all of them:
+/// those of a loader would be one too many.
+static bool maySeeLoader(Operation *op) {
+  if (auto assembly = dyn_cast<tile::InlineAsmOp>(op))
+    return llvm::any_of(ArrayRef<StringRef>{"bar.", "barrier", "ntid"},
+                        [&](StringRef word) { return assembly.getText().contains(word); });
+  return isa<tile::ExternCallOp>(op) && !isMemoryEffectFree(op);
+}
+
+/// Returns why no loader can copy the boxes of a pipeline: it computes by itself where they begin.
+static StringRef obstacleToLoader(LoopPipeline &pipeline) {
+  scf::ForOp loop = pipeline.loop;
+  if (!pipeline.isOfBoxes)
+    return "the tiles are not boxes";
+  if (threadsOf(loop).warps * 2 >= targetOf(loop).getMaxWarps())
+    return "num_warps leave a loader no registers";
+  if (pipeline.steps.size() > 1 ||
+      llvm::any_of(pipeline.steps.front().operations, llvm::IsaPred<LoadOp>))
+    return "it needs what the loop itself loads";
+  if (loop->walk([](LoaderOp) { return WalkResult::interrupt(); }).wasInterrupted())
+    return "a loop inside of it has one";
+  auto kernel = loop->getParentOfType<FunctionOpInterface>();
+  if (kernel
+          .walk([](Operation *op) {
+            return maySeeLoader(op) ? WalkResult::interrupt() : WalkResult::advance();
+          })
+          .wasInterrupted())
+    return "assembly or bitcode of the kernel may count threads or wait for all of them";
+  LoaderNeeds needs;
+  auto need = [&](Value value) {
+    if (!loop.getBodyRegion().isAncestor(value.getParentRegion()))
+      needs.add(value);
+  };
+  needs.addControlOf(loop.getBody()->getTerminator());
+  for (unsigned number : pipeline.steps.front().carried)
+    need(loop.getInitArgs()[number]);
+  for (Operation *op : pipeline.steps.front().operations)
+    llvm::for_each(op->getOperands(), need);
+  for (PipelinedLoad &pipelined : pipeline.loads)
+    llvm::for_each(pipelined.coordinates, need);
+  return needs.obstacle();
+}
+
+/// Lets a warp of its own start the copies of boxes where it can, unless the loop says no.
+static void takeLoader(LoopPipeline &pipeline) {
+  auto asked = pipeline.loop->getAttrOfType<IntegerAttr>(tile::kLoopWarpSpecialize);
+  if (asked && asked.getInt() == 0)
+    return;
+  if (!boxCopyOf(targetOf(pipeline.loop)))
+    return;
+  StringRef obstacle = obstacleToLoader(pipeline);
+  pipeline.hasLoader = obstacle.empty();
+  if (!pipeline.hasLoader && (asked || pipeline.isOfBoxes))
+    emitCodedRemark(pipeline.loop, Code::LoaderWarps)
+        << "no warp of its own starts the copies of this loop: " << obstacle;
+}
+
 std::optional<LoopPipeline> tw::simt::planPipeline(scf::ForOp loop, bool isAsked,
                                                    unsigned numStages) {
   Planner planner(loop, targetOf(loop));
@@ -366,5 +404,6 @@ std::optional<LoopPipeline> tw::simt::planPipeline(scf::ForOp loop, bool isAsked
   pipeline.isOfBoxes = planner.takeBoxes(pipeline);
   groupByProducts(pipeline, numStages);
   planSteps(pipeline, planner.ahead.getArrayRef());
+  takeLoader(pipeline);
   return pipeline;
 }

@@ -29,9 +29,10 @@ static SmallVector<MmaOp> productsToStartBehind(Operation *from) {
   return products;
 }
 
-void tw::simt::startBehindProducts(Operation *first, Operation *end, bool needsBarrier) {
+void tw::simt::startBehindProducts(Operation *first, Operation *end, SlotsFreed freed) {
   SmallVector<MmaOp> products = productsToStartBehind(end);
-  if (needsBarrier || (!products.empty() && isa<BlockArgument>(products.back().getAcc()))) {
+  bool addsToSums = !products.empty() && isa<BlockArgument>(products.back().getAcc());
+  if (freed == SlotsFreed::HereByBarrier || (freed == SlotsFreed::ByEarlierBarrier && addsToSums)) {
     OpBuilder builder(first);
     first = simt::BarrierOp::create(builder, first->getLoc(), /*warp=*/false);
   }

@@ -42,7 +42,7 @@ static SmallVector<SharedAccessOf, 2> sharedAccessesOf(Operation *op) {
       .Case<PhaseInitOp, PhaseDropOp>(
           [](auto phases) { return List{accessOf(phases.getBarrier(), true, Type())}; })
       .Case([](PhaseAwaitOp phase) { return List{accessOf(phase.getBarrier(), false, Type())}; })
-      .Case([](BoxCopyOp copy) {
+      .Case<BoxCopyOp, ReleaseOp>([](auto copy) {
         return llvm::map_to_vector<2>(copy.getBuffers(),
                                       [](Value buffer) { return accessOf(buffer, true, Type()); });
       })
@@ -245,11 +245,15 @@ static Ordering orderingOf(const PendingAccesses::Access &earlier, Operation *la
   Ordering needed = earlier.isPastBarrier
                         ? Ordering::None
                         : orderingOfGlobal(earlier, dyn_cast<MemoryAccess>(later), facts);
+  // The loader waits for the releases of all warps, each behind what its own lanes did. Products
+  // were awaited by all of them.
+  if (isa<ReleaseOp>(later) && isa<MmaAsyncOp>(earlier.op))
+    return Ordering::None;
   for (const SharedAccessOf &a : sharedAccessesOf(earlier.op))
     for (const SharedAccessOf &b : sharedAccessesOf(later))
       if (!areInDifferentSlots(a, b, earlier) && !(earlier.isPastBarrier && a.buffer == b.buffer))
         needed = std::max(needed, orderingOfShared(a, b));
-  return needed;
+  return isa<ReleaseOp>(later) ? std::min(needed, Ordering::Warp) : needed;
 }
 
 Ordering PendingAccesses::neededBefore(Operation *op, unsigned numWarps,
@@ -291,7 +295,7 @@ void PendingAccesses::add(Operation *op) {
       if (access.isInFlight)
         access.isInFlight = access.isPastBarrier = access.isOrderedInWarp = false;
   // A thread that has awaited boxes needs no barrier behind them.
-  if (isa<BoxCopyOp>(op) || (sharedAccessesOf(op).empty() && !isa<MemoryAccess>(op)))
+  if (isa<BoxCopyOp, ReleaseOp>(op) || (sharedAccessesOf(op).empty() && !isa<MemoryAccess>(op)))
     return;
   auto *found = llvm::find_if(accesses, [&](const Access &access) { return access.op == op; });
   if (found == accesses.end())

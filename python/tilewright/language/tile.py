@@ -33,7 +33,9 @@ class range:  # noqa: N801 (the language's name)
 
     `num_stages` asks for software pipelining of the loop's loads, `loop_unroll_factor` for
     unrolling, `flatten` for merging with an inner loop, `disable_licm` keeps invariant code inside;
-    `warp_specialize` and `disallow_acc_multi_buffer` matter on GPUs only.
+    `disallow_acc_multi_buffer` changes nothing. Without `warp_specialize`, a warp beside those of
+    `num_warps` starts the copies of a loop's operands where that is possible (nvidia:sm_90a): False
+    forbids it, and with True a remark (TW0369) says why it is not.
     """
 
     __tilewright_builtin__ = "range"
@@ -47,7 +49,7 @@ class range:  # noqa: N801 (the language's name)
         loop_unroll_factor: int | None = None,
         disallow_acc_multi_buffer: bool = False,
         flatten: bool = False,
-        warp_specialize: bool = False,
+        warp_specialize: bool | None = None,
         disable_licm: bool = False,
     ) -> None:
         raise RuntimeError("tw.range has a meaning only inside a kernel; use range on the host")

@@ -29,8 +29,8 @@ static TensorMapRecipe recipeOf(const warpsim::TensorMap &map, const Function &f
 }
 
 /// What the simulator needs to know of a kernel. Any of its pointers may be stored to.
-static Artifact artifactOf(const Function &function, unsigned numThreads, unsigned warpSize,
-                           unsigned sharedBytes, void **parameters) {
+static Artifact artifactOf(const Function &function, unsigned numThreads, unsigned sharedBytes,
+                           void **parameters) {
   Artifact artifact;
   artifact.symbol = function.name;
   artifact.binary = function.code;
@@ -42,7 +42,7 @@ static Artifact artifactOf(const Function &function, unsigned numThreads, unsign
       artifact.parameters.push_back({"parameter " + std::to_string(i),
                                      function.parameters[i].isPointer ? "*u8" : "u64", true, true,
                                      int(i)});
-  artifact.resources = {{"num_warps", numThreads / warpSize}, {"shared_bytes", sharedBytes}};
+  artifact.resources = {{"threads", numThreads}, {"shared_bytes", sharedBytes}};
   return artifact;
 }
 
@@ -66,9 +66,8 @@ int driver_double::simulateLaunch(const Function &function, const LaunchShape &s
   std::shared_ptr<Device> simulator = platform().makeSimulator(arch);
   const auto &[x, y, z] = shape.threads;
   RuntimeError error;
-  std::shared_ptr<LoadedKernel> kernel = simulator->load(
-      artifactOf(function, x * y * z, platform().warpSize(arch), shape.sharedBytes, parameters),
-      error);
+  std::shared_ptr<LoadedKernel> kernel =
+      simulator->load(artifactOf(function, x * y * z, shape.sharedBytes, parameters), error);
   std::vector<LaunchArgument> arguments;
   for (size_t i = 0; i < function.parameters.size(); ++i)
     if (!isMap(function.parameters[i]))

@@ -28,7 +28,7 @@ static Artifact artifactOf(const std::string &body) {
   artifact.target = "nvidia:sm_80";
   artifact.symbol = "k";
   artifact.binary = kernelText(body, 3);
-  artifact.resources["num_warps"] = 2;
+  artifact.resources["threads"] = 64;
   artifact.parameters = {{"out", "*i32", true, false, 0},
                          {"in", "*i32", false, true, 1},
                          {"n", "i32", false, false, 2}};
@@ -120,7 +120,7 @@ TEST_F(WarpsimDevice, ArtifactsThatCannotBeLoadedSayWhy) {
   artifact.symbol = "other";
   EXPECT_EQ(launch(artifact)->code, Code::UnloadableKernel);
   artifact = artifactOf(kScale);
-  artifact.resources["num_warps"] = 64;
+  artifact.resources["threads"] = 2048;
   EXPECT_EQ(launch(artifact)->code, Code::UnloadableKernel);
 }
 

@@ -1,6 +1,7 @@
 // mbarriers: arrivals, bytes and phases, and what threads learn by waiting (PTX ISA, "mbarrier").
 #include "backend/warpsim/core/bulk/BulkStep.h"
 #include "backend/warpsim/core/state/Origins.h"
+#include <algorithm>
 
 using namespace tw::warpsim;
 
@@ -34,9 +35,45 @@ static void wake(Cta &cta, uint32_t offset) {
     }
 }
 
+/// Returns true if a lane of the wait has told somebody of whom those who arrived knew.
+static bool isKnown(const Cta &cta, const ParityWait &wait, const SharedKnowledge &arriving) {
+  if (wait.epoch != cta.clocks.epoch())
+    return true;
+  const CtaKnowledge *known = partOf(arriving, cta.clocks.numberOfCta());
+  if (!known || known->epoch != wait.epoch)
+    return known && known->epoch > wait.epoch;
+  for (LaneMask rest = wait.lanes; rest; rest &= rest - 1)
+    if (known->clockOf(wait.warp * kWarpSize + unsigned(__builtin_ctz(rest))) >= wait.clock)
+      return true;
+  return false;
+}
+
+/// Reports waits by parity that another order of threads lets come after the end of this phase, for
+/// which they would then take the one before. Warps that multiply together go on together.
+static void reportLateWaits(Cta &cta, uint32_t offset, const Mbarrier &barrier) {
+  auto isOrdered = [&](const ParityWait &wait) {
+    return std::ranges::any_of(barrier.parityWaits, [&](const ParityWait &other) {
+      bool isTogether =
+          cta.products.isUsed && other.warp / kWarpsOfGroup == wait.warp / kWarpsOfGroup;
+      return (isTogether || other.warp == wait.warp) && isKnown(cta, other, barrier.arriving);
+    });
+  };
+  for (const ParityWait &wait : barrier.parityWaits)
+    if (!isOrdered(wait))
+      cta.report(Kind::MbarrierMisuse, cta.warps[wait.warp], unsigned(__builtin_ctz(wait.lanes)),
+                 wait.pc, [&](Finding &finding) {
+                   finding.message = "phase " + std::to_string(barrier.phase) + " of the " +
+                                     nameOfMbarrier(cta, offset) +
+                                     " may end before this wait for the phase before: nothing "
+                                     "orders its arrivals behind the wait";
+                 });
+}
+
 static void endPhaseIfOver(Cta &cta, uint32_t offset, Mbarrier &barrier) {
   if (barrier.pending || barrier.bytes)
     return;
+  reportLateWaits(cta, offset, barrier);
+  barrier.parityWaits.clear();
   ++barrier.phase;
   barrier.pending = barrier.expected;
   barrier.released = joined(barrier.released, barrier.arriving);
@@ -223,11 +260,26 @@ static std::optional<uint32_t> phaseOf(const BulkStep &step, uint32_t offset, Mb
   return std::nullopt;
 }
 
+static void noteParityWait(const BulkStep &step, Mbarrier &barrier) {
+  Clocks &clocks = step.cta.clocks;
+  ParityWait wait = {step.pc, step.warp.index, LaneMask(1) << step.lane, clocks.epoch(),
+                     clocks.clock(step.warp.index)};
+  for (ParityWait &other : barrier.parityWaits)
+    if (other.pc == wait.pc && other.warp == wait.warp && other.epoch == wait.epoch &&
+        other.clock == wait.clock) {
+      other.lanes |= wait.lanes;
+      return;
+    }
+  barrier.parityWaits.push_back(wait);
+}
+
 /// Returns true if the phase is over; then the thread knows what its arrivals have released.
 static bool isOver(const BulkStep &step, uint32_t offset, Mbarrier &barrier) {
   std::optional<uint32_t> phase = phaseOf(step, offset, barrier);
   if (!phase || *phase == barrier.phase)
     return false;
+  if (isByParity(step.instruction.op))
+    noteParityWait(step, barrier);
   if (barrier.phase == 0)
     return true; // a fresh barrier: the phase before its first counts as over
   barrier.nextPhases[step.warp.index * kWarpSize + step.lane] = barrier.phase;

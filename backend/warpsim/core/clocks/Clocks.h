@@ -30,6 +30,8 @@ public:
   Clocks() = default;
   void reset(uint64_t cta, unsigned numWarps, unsigned waveSize);
 
+  /// The CTA's number in what is known of it.
+  uint32_t numberOfCta() const { return cta; }
   uint32_t epoch() const { return currentEpoch; }
   uint32_t clock(unsigned warp) const { return warpClocks[warp]; }
   /// Does the lane know of what `otherLane` did at `clock` in this epoch?

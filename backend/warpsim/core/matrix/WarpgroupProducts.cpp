@@ -159,10 +159,10 @@ static void issue(Cta &cta, Warp &warp, const Instruction &instruction, int32_t 
   if (warp.frames.size() > 1)
     return reportProduct(cta, warp, Kind::Unsupported, pc,
                          "the simulator cannot execute wgmma in a function that is called");
-  if (cta.warps.size() % kWarpsOfGroup)
+  if (warp.index / kWarpsOfGroup * kWarpsOfGroup + kWarpsOfGroup > cta.warps.size())
     reportProduct(cta, warp, Kind::WarpgroupMisuse, pc,
-                  "a CTA of " + std::to_string(cta.warps.size()) +
-                      " warps executes wgmma, which takes four warps each");
+                  "the last of " + std::to_string(cta.warps.size()) +
+                      " warps execute wgmma, which takes four warps each");
   cta.products.isUsed = true;
   ProductInFlight product = readProduct(cta, warp, instruction, pc, active);
   useRegisters(cta, warp, instruction, pc, product.number);

@@ -20,6 +20,15 @@ struct PastWait {
 };
 using PastWaits = std::shared_ptr<std::vector<PastWait>>;
 
+/// A wait by parity that was over since the phase before the one in progress is. When the phase in
+/// progress is over, too, the same parity means a phase that is to come.
+struct ParityWait {
+  int32_t pc = -1;
+  unsigned warp = 0;
+  LaneMask lanes = 0;
+  uint32_t epoch = 0, clock = 0;
+};
+
 /// An mbarrier (PTX ISA, "mbarrier"). A phase is over when no arrival is pending and as many bytes
 /// have come as were expected.
 struct Mbarrier {
@@ -32,7 +41,8 @@ struct Mbarrier {
   uint32_t phase = 0;                 // the number of phases that are over
   SharedKnowledge arriving, released; // of the phase in progress, of those that are over
   PastWaits waits;
-  std::vector<uint32_t> nextPhases; // by thread: 1 + the last phase that it has waited for
+  std::vector<ParityWait> parityWaits; // since the phase before the one in progress is over
+  std::vector<uint32_t> nextPhases;    // by thread: 1 + the last phase that it has waited for
 };
 
 /// Bytes that a copy moves between global and shared memory; `host` is null where the box lies

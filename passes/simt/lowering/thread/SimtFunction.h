@@ -75,6 +75,7 @@ struct SimtFunction {
   mlir::LogicalResult lowerAsyncCopy(AsyncCopyOp op); // LowerAsync.cpp
   mlir::LogicalResult lowerBoxCopy(BoxCopyOp op);     // LowerBoxes.cpp
   mlir::LogicalResult lowerPhase(mlir::Operation *op);
+  mlir::LogicalResult lowerRoles(mlir::Block &body);  // LowerLoader.cpp
   mlir::LogicalResult lowerReduce(tile::ReduceOp op); // LowerReduce.cpp: no warps along the axis
   mlir::LogicalResult lowerPartialReduce(PartialReduceOp op);
   mlir::LogicalResult lowerScan(tile::ScanOp op); // LowerScan.cpp: no warps along the axis
@@ -106,7 +107,8 @@ struct SimtFunction {
   mlir::Operation *function = nullptr; // the llvm.func
   tile::TargetAttr target;             // may be null in tests
   Machine machine;
-  IndexFacts facts; // of the source
+  IndexFacts facts;      // of the source
+  bool isLoader = false; // what is lowered is the loader's
 
 private:
   /// Runs `emit` at the end of the kernel's prologue, where all later code can use what it makes.

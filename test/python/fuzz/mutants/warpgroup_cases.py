@@ -27,7 +27,8 @@ Answer = Callable[[list[np.ndarray]], np.ndarray]
 
 class Case(NamedTuple):
     """A launch, what is right of its last array, and which rules make mutants of its kernel: "all", or those
-    of "order", of the "elements" that products take, or of copies of "boxes", which others do not have."""
+    of "order", of the "elements" that products take, of copies of "boxes", which others do not have, or
+    of a "loader", which copies boxes for the other warps."""
 
     name: str
     golden: Golden
@@ -36,7 +37,7 @@ class Case(NamedTuple):
 
     @property
     def has_boxes(self) -> bool:
-        return self.rules == "boxes"
+        return self.rules in ("boxes", "loader")
 
 
 class Text(NamedTuple):
@@ -50,6 +51,10 @@ class Run(NamedTuple):
 
     kinds: frozenset[str]
     numbers: list[str]
+
+
+def loader_of(rules: str) -> str:
+    return f"LOADER={int(rules == 'loader')}"
 
 
 def product(
@@ -70,7 +75,7 @@ def product(
         if kind != "1":
             arguments.append(f"i32={value}")
     golden = Golden(
-        f"{KERNELS}:product", ",".join(signature), f"BM={M},BN={N},BK={BK},SUMS='{sums}',LEFT='{left}'",
+        f"{KERNELS}:product", ",".join(signature), f"BM={M},BN={N},BK={BK},SUMS='{sums}',LEFT='{left}',{loader_of(rules)}",
         "1", tuple(arguments), warps, stages,
     )  # fmt: skip
 
@@ -85,7 +90,8 @@ def product(
 def masked(name: str, extents: tuple[int, int, int], stages: int, rules: str = "all") -> Case:
     M, N, K = extents
     golden = Golden(
-        f"{KERNELS}:masked_product", "*fp16:16,*fp16:16,*fp32:16,i32:16,i32:16,i32:16", "BM=64,BN=64,BK=32", "1",
+        f"{KERNELS}:masked_product", "*fp16:16,*fp16:16,*fp32:16,i32:16,i32:16,i32:16",
+        f"BM=64,BN=64,BK=32,{loader_of(rules)}", "1",
         (f"const f16[{M * K}]=random", f"const f16[{K * N}]=random", f"f32[{M * N}]=zeros",
          f"i32={M}", f"i32={N}", f"i32={K}"), 4, stages,
     )  # fmt: skip
@@ -95,7 +101,8 @@ def masked(name: str, extents: tuple[int, int, int], stages: int, rules: str = "
 def attention(name: str, length: int, stages: int, rules: str = "all") -> Case:
     rows, warps = 64, 4
     golden = Golden(
-        f"{KERNELS}:attention", "*fp16:16,*fp16:16,*fp16:16,*fp32:16,i32:16", f"BM={rows},BN=32,D=64", "1",
+        f"{KERNELS}:attention", "*fp16:16,*fp16:16,*fp16:16,*fp32:16,i32:16",
+        f"BM={rows},BN=32,D=64,{loader_of(rules)}", "1",
         (f"const f16[{rows * 64}]=random", f"const f16[{length * 64}]=random", f"const f16[{length * 64}]=random",
          f"f32[{rows * 64}]=zeros", f"i32={length}"), warps, stages,
     )  # fmt: skip
@@ -132,6 +139,10 @@ CASES = {
         product("boxes along n, 8 warps", (128, 128, 32), 160, orders="nt", warps=8, stages=4, rules="boxes"),
         masked("masked boxes", (48, 48, 144), 3, rules="boxes"),
         attention("boxes of attention", 144, 2, rules="boxes"),
+        product("loader, 2 stages", (64, 64, 32), 160, stages=2, rules="loader"),
+        product("loader, 8 warps", (128, 128, 32), 160, orders="nt", warps=8, stages=3, rules="loader"),
+        masked("masked, with a loader", (48, 48, 144), 3, rules="loader"),
+        attention("loader of attention", 144, 2, rules="loader"),
     )
 }
 

@@ -29,6 +29,8 @@ HARMLESS = [
         "attention, 2 stages": (0, 1, 2, 3, 4, 5),
         "masked boxes": (1,),
         "boxes of attention": (1, 2, 3),
+        "masked, with a loader": (1,),
+        "loader of attention": (1, 2, 3),
     }),
     Harmless(["products awaited behind the barrier"], "One warp's wait counts for its warpgroup (README of warpsim, limits).", {
         "rows, 1 stage": (0, 1),
@@ -44,6 +46,9 @@ HARMLESS = [
         "boxes, 3 stages": (0, 1),
         "masked boxes": (0, 1, 2),
         "boxes of attention": (0, 1),
+        "loader, 2 stages": (0,),
+        "masked, with a loader": (0, 1),
+        "loader of attention": (0,),
     }),
     Harmless(["copies not committed"], "The copies join the next group, which the same wait covers.", {
         "rows, 1 stage": (0,),
@@ -51,6 +56,7 @@ HARMLESS = [
         "attention": (0, 1),
         "attention, 2 stages": (0, 1),
         "masked boxes": (0,),
+        "masked, with a loader": (0,),
     }),
     Harmless(["copy in front of the barrier"], "The products were awaited before the barrier that begins the iteration.", {
         "sums of halves": (0, 1, 2, 3),
@@ -69,6 +75,8 @@ HARMLESS = [
         "attention, 2 stages": (0, 1, 2, 3, 4, 5, 6, 7),
         "masked boxes": (0, 1, 2, 3),
         "boxes of attention": (0, 1, 2, 3),
+        "masked, with a loader": (0, 1, 2, 3),
+        "loader of attention": (0, 1, 2, 3),
     }),
     Harmless(["leading offset doubled", "leading offset lost"], "Operands of one slab have no use for the offset from slab to slab.", {
         "rows, 1 stage": (0, 1),
@@ -127,6 +135,9 @@ HARMLESS = [
         "boxes, 3 stages": (1, 2),
         "masked boxes": (1, 2, 3, 5),
         "boxes of attention": (2, 4, 6, 8),
+        "loader, 2 stages": (2,),
+        "masked, with a loader": (3, 5),
+        "loader of attention": (4, 6, 8),
     }),
     Harmless(["barrier behind the copies"], "One warp's wait counts for its warpgroup (README of warpsim, limits).", {
         "rows, 2 stages": (1,),
@@ -139,6 +150,8 @@ HARMLESS = [
         "attention, 2 stages": (1, 3),
         "masked boxes": (0,),
         "boxes of attention": (0, 2),
+        "masked, with a loader": (0,),
+        "loader of attention": (0, 2),
     }),
     Harmless(["slot of another step"], "Of two slots, the next one is the last one.", {
         "columns of A, rows of B": (1, 4),
@@ -150,6 +163,8 @@ HARMLESS = [
         "attention, 2 stages": (2,),
         "masked boxes": (1,),
         "boxes of attention": (2,),
+        "masked, with a loader": (1,),
+        "loader of attention": (2,),
     }),
     Harmless(["one group of copies fewer awaited"], "A later wait covers the group, or its copies go to another slot.", {
         "masked": (1,),
@@ -162,6 +177,8 @@ HARMLESS = [
         "attention, 2 stages": (13, 15),
         "masked boxes": (3,),
         "boxes of attention": (5, 7),
+        "masked, with a loader": (3,),
+        "loader of attention": (5, 7),
     }),
     Harmless(["A in the other order", "operands exchanged"], "The product is that of zeros beyond the extents.", {
         "masked": (3,),
@@ -181,11 +198,13 @@ HARMLESS = [
         "attention": (2,),
         "attention, 2 stages": (2,),
         "boxes of attention": (1,),
+        "loader of attention": (1,),
     }),
     Harmless(["products awaited behind the copies"], "The copies write another buffer than the products read.", {
         "attention": (1,),
         "attention, 2 stages": (0, 1),
         "boxes of attention": (0,),
+        "loader of attention": (0,),
     }),
     Harmless(["copies not awaited", "two groups of copies fewer awaited"], "A later wait covers the groups, or their copies go to another slot.", {
         "attention": (0, 2),
@@ -200,12 +219,26 @@ HARMLESS = [
         "boxes along n, 8 warps": (0,),
         "masked boxes": (0,),
         "boxes of attention": (0,),
+        "loader, 2 stages": (0,),
+        "loader, 8 warps": (0,),
+        "masked, with a loader": (0,),
+        "loader of attention": (0,),
     }),
     Harmless(["barrier dropped"], "Another barrier follows before any thread awaits a phase.", {
         "boxes of attention": (0,),
     }),
     Harmless(["products not committed"], "The products join the next group, which the same wait covers.", {
         "boxes of attention": (0,),
+        "loader of attention": (0,),
+    }),
+    Harmless(["free for one warp fewer"], "One warp's wait counts for its warpgroup (README of warpsim, limits).", {
+        "loader, 2 stages": (1,),
+        "loader, 8 warps": (0, 1, 2),
+        "masked, with a loader": (0, 1, 2),
+        "loader of attention": (0, 1, 2, 3),
+    }),
+    Harmless(["phase not awaited"], "The slot of the values is released behind the product of the keys, too.", {
+        "loader of attention": (0,),
     }),
 ]  # fmt: skip
 

@@ -9,14 +9,16 @@ import tilewright as tw
 def product(
     a, b, c, K, a_row, a_column, b_row, b_column,
     BM: tw.constexpr, BN: tw.constexpr, BK: tw.constexpr, SUMS: tw.constexpr, LEFT: tw.constexpr,
+    LOADER: tw.constexpr,
 ):  # fmt: skip
-    """C = A B of whole tiles, in sums of a type; `LEFT` says whether A is computed in registers."""
+    """C = A B of whole tiles, in sums of a type; `LEFT` says whether A is computed in registers. In all
+    kernels, `LOADER` lets a warp beside the others copy."""
     m, n, k = tw.arange(0, BM), tw.arange(0, BN), tw.arange(0, BK)
     left = a + m[:, None] * a_row + k[None, :] * a_column
     right = b + k[:, None] * b_row + n[None, :] * b_column
     sums: tw.constexpr = tw.float16 if SUMS == "f16" else tw.int32 if SUMS == "i32" else tw.float32
     acc = tw.zeros((BM, BN), dtype=sums)
-    for _ in range(0, K, BK):
+    for _ in tw.range(0, K, BK, warp_specialize=LOADER):
         x = tw.load(left)
         if LEFT == "computed":
             x = x * 2
@@ -27,11 +29,13 @@ def product(
 
 
 @tw.jit
-def masked_product(a, b, c, M, N, K, BM: tw.constexpr, BN: tw.constexpr, BK: tw.constexpr):
+def masked_product(
+    a, b, c, M, N, K, BM: tw.constexpr, BN: tw.constexpr, BK: tw.constexpr, LOADER: tw.constexpr
+):
     """C = A B of any extents: a second loop computes what tiles do not divide."""
     m, n = tw.arange(0, BM), tw.arange(0, BN)
     acc = tw.zeros((BM, BN), tw.float32)
-    for start in range(0, K, BK):
+    for start in tw.range(0, K, BK, warp_specialize=LOADER):
         k = start + tw.arange(0, BK)
         x = tw.load(a + m[:, None] * K + k[None, :], (m < M)[:, None] & (k < K)[None, :], 0.0)
         y = tw.load(b + k[:, None] * N + n[None, :], (k < K)[:, None] & (n < N)[None, :], 0.0)
@@ -40,14 +44,16 @@ def masked_product(a, b, c, M, N, K, BM: tw.constexpr, BN: tw.constexpr, BK: tw.
 
 
 @tw.jit
-def attention(q, k, v, out, length, BM: tw.constexpr, BN: tw.constexpr, D: tw.constexpr):
+def attention(
+    q, k, v, out, length, BM: tw.constexpr, BN: tw.constexpr, D: tw.constexpr, LOADER: tw.constexpr
+):
     """Two chained products; the left operand of the second stays in registers."""
     m, d = tw.arange(0, BM), tw.arange(0, D)
     query = tw.load(q + m[:, None] * D + d[None, :])
     peak = tw.full([BM], -float("inf"), tw.float32)
     norm = tw.zeros([BM], tw.float32)
     acc = tw.zeros([BM, D], tw.float32)
-    for start in range(0, length, BN):
+    for start in tw.range(0, length, BN, warp_specialize=LOADER):
         n = start + tw.arange(0, BN)
         inside = n < length
         key = tw.load(k + n[None, :] * D + d[:, None], mask=inside[None, :], other=0.0)

@@ -26,7 +26,7 @@ COMMIT = "wgmma.commit_group.sync.aligned;"
 WAIT = re.compile(r"wgmma\.wait_group\.sync\.aligned (\d+);")
 COPY_WAIT = re.compile(r"cp\.async\.wait_group (\d+);")
 COPY = re.compile(r"cp\.async\.c[ag]\.shared\.global .*")
-BARRIER = "bar.sync 0;"
+BARRIER = re.compile(r"bar\.sync [01](, \d+)?;")
 FENCE = "fence.proxy.async.shared::cta;"
 BLOCK_END = re.compile(r"\$L__BB.*:|.*\bbra \$.*|ret;")
 DESCRIPTOR = re.compile(r"(or\.b64 (%rd\d+), %rd\d+, )(-?\d{15,});")
@@ -82,7 +82,7 @@ def weaken(pattern: re.Pattern[str], by: int) -> Callable[[Lines], Changed]:
 def move_behind_barrier(pattern: str | re.Pattern[str]) -> Callable[[Lines], Changed]:
     def rule(lines: Lines) -> Changed:
         for place in places(lines, pattern):
-            barrier = next((i for i in block_from(lines, place) if lines[i] == BARRIER), None)
+            barrier = next((i for i in block_from(lines, place) if BARRIER.fullmatch(lines[i])), None)
             if barrier is not None:
                 yield place, moved(lines, place, barrier)
 
@@ -303,6 +303,8 @@ PHASE_WAIT = re.compile(r"mbarrier\.try_wait\.parity\S+ done, \[(%\w+)\], (%\w+)
 EXPECT = re.compile(r"(mbarrier\.arrive\.expect_tx\S+ _, \[%\w+\], )(\d+);")
 BOX = re.compile(r"(cp\.async\.bulk\.tensor\S+ )\[(%\w+)\], \[(%\w+), \{([^}]*)\}\], \[(%\w+)\];")
 PHASE_INIT = re.compile(r"mbarrier\.init\S+ \[%\w+\+\d+\], 1;")
+FREE_INIT = re.compile(r"(mbarrier\.init\S+ \[%\w+\+\d+\], )([48]);")
+RELEASE = re.compile(r"mbarrier\.arrive\.shared\S+ _, \[(%\w+)\];")
 ELECTED = re.compile(r"selp\.b32 (%\w+), 1, 0, elected;")
 
 
@@ -348,6 +350,36 @@ BOX_RULES: dict[str, Callable[[Lines], Changed]] = {
     "boxes copied by every lane": rewrite(ELECTED, lambda m: (f"mov.b32 {m[1]}, 1;",)),
     "phases not made": drop(PHASE_INIT),
     "phases of two arrivals": rewrite(PHASE_INIT, lambda m: (m[0].replace(", 1;", ", 2;"),)),
+}  # fmt: skip
+
+def move_behind_release(lines: Lines) -> Changed:
+    """Waits for products, which are in a block before that of the release."""
+    for place in places(lines, WAIT):
+        release = next((i for i in range(place, min(place + 12, len(lines))) if RELEASE.fullmatch(lines[i])), None)
+        if release is not None:
+            yield place, moved(lines, place, next(i for i in range(release, len(lines)) if lines[i].endswith(":")))
+
+
+def release_by_every_lane(lines: Lines) -> Changed:
+    """The branch around a release of those lanes that have none is not taken."""
+    for place in places(lines, RELEASE):
+        branch = next((i for i in range(place, 0, -1) if re.fullmatch(r"@%p\d+ bra \$.*", lines[i])), None)
+        if branch is not None and lines[branch + 1 : place] and place in block_from(lines, branch):
+            yield place, replaced(lines, branch)
+
+
+LOADER_RULES: dict[str, Callable[[Lines], Changed]] = {
+    "slot not released": drop(RELEASE),
+    "slot released twice": rewrite(RELEASE, lambda m: (m[0], m[0])),
+    "another slot released": rewrite(RELEASE, lambda m: (m[0].replace(f"[{m[1]}]", f"[{m[1]}+8]"),)),
+    "slot released by every lane": release_by_every_lane,
+    "free for one warp fewer": rewrite(FREE_INIT, lambda m: (f"{m[1]}{int(m[2]) - 1};",)),
+    "free for one warp more": rewrite(FREE_INIT, lambda m: (f"{m[1]}{int(m[2]) + 1};",)),
+    "free for half of the warps": rewrite(FREE_INIT, lambda m: (f"{m[1]}{int(m[2]) // 2};",)),
+    "program begins without the loader": rewrite(re.compile(r"bar\.sync 0;"), lambda m: ("bar.sync 1, 128;",)),
+    "products awaited behind the release": move_behind_release,
+    "a slot fewer": ring_size(-1),
+    "a slot more": ring_size(1),
 }  # fmt: skip
 
 ORDER_RULES: dict[str, Callable[[Lines], Changed]] = {
@@ -407,7 +439,7 @@ ELEMENT_RULES: dict[str, Callable[[Lines], Changed]] = {
 
 RULES = {
     "all": ORDER_RULES | ELEMENT_RULES, "order": ORDER_RULES, "elements": ELEMENT_RULES,
-    "boxes": ORDER_RULES | BOX_RULES,
+    "boxes": ORDER_RULES | BOX_RULES, "loader": ORDER_RULES | BOX_RULES | LOADER_RULES,
 }  # fmt: skip
 
 # Rules whose every mutant touches what a product in flight has: a run that reports nothing is a miss, whatever
@@ -467,7 +499,7 @@ def check(mutant: Mutant, right: str) -> Outcome:
     if late.kinds:
         return Outcome("finding", late.kinds, is_right_when_early)
     # Which elements a product takes does not depend on the order of warps: fewer trials tell.
-    trials = TRIALS[2:] if mutant.rule in ORDER_RULES else TRIALS[4:5]
+    trials = TRIALS[2:] if mutant.rule in ORDER_RULES | LOADER_RULES else TRIALS[4:5]
     others = [run for trial in trials if (run := simulate(mutant.case, mutant.text, *trial))]
     everything = [late, early, *others]
     kinds = frozenset().union(*(run.kinds for run in everything))

@@ -43,6 +43,7 @@ def test_a_wait_for_one_group_less_is_refused(
 def test_boxes_that_are_not_awaited_are_refused(
     name: str, num_stages: int, compiler: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Neither products in front of the copies of their operands, nor copies in front of a release."""
     text = compile_for("sm_90a", name, device="nvidia", num_stages=num_stages).asm["scheduled"]
     waits = re.findall(r"\n *simt\.phase_await [^\n]*", text)
     copies = re.findall(r"simt\.box_copy maps \[(\d+)", text)

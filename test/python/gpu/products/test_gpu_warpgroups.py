@@ -264,17 +264,19 @@ def test_tf32_is_as_exact_as_its_mantissa(rng: np.random.Generator) -> None:
 
 
 def main_loop(compiled: CompiledKernel) -> list[str]:
-    """The operations of the loop that copies ahead, in their order."""
-    _, _, loop = compiled.asm["scheduled"].partition("scf.for")
-    loop = loop.partition("scf.yield")[0]
-    names = r"simt\.(mma_async|mma_wait \d|barrier|phase_await|box_copy|async_wait|async_copy|fence_async)\b"
+    """The operations of the first loop of products, in their order."""
+    _, *loops = compiled.asm["scheduled"].split("scf.for")
+    loop = next(each for each in loops if "simt.mma_async" in each).partition("scf.yield")[0]
+    names = (
+        r"simt\.(mma_async|mma_wait \d|barrier|phase_await|release|box_copy|async_wait|async_copy|fence_async)\b"
+    )
     return re.findall(names, loop)
 
 
 def expected_loop(hopper: str, waits: list[str], num_copies: int) -> list[str]:
-    """Awaiting copies, products, and copies behind a barrier."""
+    """Awaiting copies, products, and copies behind a barrier, or releases for the loader's."""
     if hopper == "boxes":
-        return ["phase_await", *waits, "barrier", "box_copy"]
+        return ["phase_await", *waits, "release"]
     return ["async_wait", "fence_async", "barrier", *waits, "barrier", *["async_copy"] * num_copies]
 
 

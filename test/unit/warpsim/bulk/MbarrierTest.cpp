@@ -51,6 +51,14 @@ protected:
 };
 } // namespace
 
+TEST_F(Bulk, APhaseThatMayEndBeforeAWaitForTheOneBefore) {
+  std::string once = kInit + kBarrier + kArrive + waitFor(0);
+  std::string byLastWarp = "setp.eq.u32 %p2, %t, 127;\n"
+                           "@%p2 mbarrier.arrive.shared::cta.b64 _, [%s];\n";
+  EXPECT_EQ(kinds(once + kBarrier + byLastWarp + waitFor(1)), "");
+  EXPECT_EQ(kinds(once + byLastWarp + waitFor(1)), "mbarrier-misuse");
+}
+
 TEST_F(Bulk, AnArrivalReleasesAndAWaitAcquires) {
   std::string write = kAddress + "@%p0 st.shared.u32 [%s+1024], 5;\n" + kArrive;
   std::string read = "ld.shared.u32 %r3, [%s+1024];\nst.global.u32 [%x1], %r3;\n";

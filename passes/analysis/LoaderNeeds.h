@@ -1,0 +1,35 @@
+// What a loader, a warp that copies for the others, computes by itself: where it copies from, and
+// whether its regions are reached.
+#ifndef PASSES_ANALYSIS_LOADERNEEDS_H
+#define PASSES_ANALYSIS_LOADERNEEDS_H
+#include "ir/simt/Simt.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace tw {
+
+/// Returns true if the operations inside of `root`, or programs that they wait for, may write what
+/// the load reads.
+bool mayBeOverwritten(tile::LoadOp load, mlir::Operation *root);
+
+/// Collects operations around loader regions. They can run in another warp, also again: scalars
+/// without effects, and loads of scalars that the kernel does not write.
+class LoaderNeeds {
+public:
+  /// Adds what computes a value.
+  void add(mlir::Value value);
+  /// Adds what decides whether an operation is reached: loops and branches around it.
+  void addControlOf(mlir::Operation *op);
+  /// Adds all that a region takes from around, and what decides whether it is reached.
+  void add(simt::LoaderOp loader);
+
+  bool contains(mlir::Operation *op) const { return operations.contains(op); }
+  /// Why a loader cannot compute this; empty where it can.
+  llvm::StringRef obstacle() const { return reason; }
+
+private:
+  llvm::SetVector<mlir::Operation *> operations;
+  llvm::StringRef reason;
+};
+
+} // namespace tw
+#endif
