@@ -7,8 +7,8 @@
 #include "ir/tile/Tables.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "passes/BoxChecks.h"
 #include "passes/analysis/CopiesInFlight.h"
-#include "passes/analysis/LoaderNeeds.h"
 #include "passes/analysis/ProductsInFlight.h"
 #include "passes/simt/LayoutRules.h"
 #include "runtime/codes/Codes.h"
@@ -459,48 +459,6 @@ static LogicalResult checkThreads(ModuleOp module) {
     return emitCoded(module, Code::UnfitText)
            << kTargetAttribute << " is a #tile.target or a #tile.simd";
   return success();
-}
-
-/// Checks that a launch can fill in the module's tensor maps: of the kernel's pointers, with
-/// numbers that are its integers.
-static LogicalResult checkTensorMaps(ModuleOp module) {
-  Attribute maps = module->getAttr(simt::kTensorMaps);
-  if (!maps)
-    return success();
-  SmallVector<Type> arguments;
-  for (auto kernel : module.getOps<func::FuncOp>())
-    arguments.assign(kernel.getArgumentTypes().begin(), kernel.getArgumentTypes().end());
-  auto isOfIntegers = [&](simt::LaunchProductAttr product) {
-    return llvm::all_of(product.getArguments(), [&](unsigned number) {
-      return number < arguments.size() && arguments[number].isInteger();
-    });
-  };
-  auto isFilledIn = [&](Attribute attribute) {
-    auto map = dyn_cast<simt::TensorMapAttr>(attribute);
-    return map && map.getArgument() < arguments.size() &&
-           isa<tile::PtrType>(arguments[map.getArgument()]) &&
-           llvm::all_of(map.getExtents(), isOfIntegers) &&
-           llvm::all_of(map.getStrides(), isOfIntegers);
-  };
-  auto list = dyn_cast<ArrayAttr>(maps);
-  if (!list || !llvm::all_of(list, isFilledIn))
-    return emitCoded(module, Code::UnfitText)
-           << simt::kTensorMaps << " lists #simt.tensor_map of pointers that the kernel is given, "
-           << "with its integers";
-  return success();
-}
-
-/// Checks that loaders can compute by themselves what they need.
-static LogicalResult checkLoaders(ModuleOp module) {
-  WalkResult result = module.walk([&](simt::LoaderOp loader) -> WalkResult {
-    LoaderNeeds needs;
-    needs.add(loader);
-    if (needs.obstacle().empty())
-      return WalkResult::advance();
-    return emitCoded(loader, Code::UnfitText)
-           << "'" << loader->getName() << "' cannot run beside the program: " << needs.obstacle();
-  });
-  return failure(result.wasInterrupted());
 }
 
 LogicalResult tw::checkInput(ModuleOp module, StringRef name) {

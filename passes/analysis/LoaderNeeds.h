@@ -1,5 +1,5 @@
-// What a loader, a warp that copies for the others, computes by itself: where it copies from, and
-// whether its regions are reached.
+// Operations that a loader, a warp that copies for the others, computes by itself: where it copies
+// from, and whether its regions are reached.
 #ifndef PASSES_ANALYSIS_LOADERNEEDS_H
 #define PASSES_ANALYSIS_LOADERNEEDS_H
 #include "ir/simt/Simt.h"

@@ -1,4 +1,4 @@
-// What the parts of a loop's rewrite share: its rings of slots, and where it emits code.
+// The state that the parts of a loop's rewrite share: its rings of slots, and where it emits code.
 #ifndef PASSES_SIMT_PIPELINE_PIPELINEREWRITER_H
 #define PASSES_SIMT_PIPELINE_PIPELINEREWRITER_H
 #include "mlir/Dialect/Arith/IR/Arith.h"

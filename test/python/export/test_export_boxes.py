@@ -28,7 +28,7 @@ def package(folder: Path, targets: str = TARGETS, *words: str, name: str = "pack
 
 
 def codes(folder: Path) -> list[dict[str, Any]]:
-    """What the manifest says of the codes for aligned arrays."""
+    """The manifest's entries of the codes for aligned arrays."""
     (kernel,) = json.loads((folder / "boxes.json").read_text())["kernels"]
     return kernel["variants"][0]["codes"]
 
