@@ -93,7 +93,7 @@ static StringRef refuseScheduled(Operation *op) {
 static StringRef refuseLowered(Operation *op) {
   return isa<simt::ConvertLayoutOp, simt::PartialReduceOp, simt::StoreSharedOp, simt::LoadSharedOp,
              simt::GatherSharedOp, simt::DotSharedOp, simt::MmaOp, simt::MmaAsyncOp,
-             simt::MmaWaitOp, simt::SlotOp, simt::AsyncCopyOp, simt::BoxCopyOp, simt::LoaderOp,
+             simt::MmaWaitOp, simt::SlotOp, simt::AsyncCopyOp, simt::BoxCopyOp, simt::BoxStoreOp, simt::LoaderOp,
              simt::ReleaseOp>(op)
              ? "is an earlier stage's"
              : "";

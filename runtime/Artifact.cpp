@@ -7,7 +7,7 @@ using namespace tw;
 
 namespace {
 constexpr std::string_view kMagic = "TWARTIFACT";
-constexpr uint32_t kVersion = 5;
+constexpr uint32_t kVersion = 6;
 
 /// Appends values in the machine's byte order: artifacts do not travel between kinds of machine.
 class Encoder {
@@ -80,7 +80,7 @@ static void addProducts(Encoder &encoder, const std::vector<LaunchProduct> &prod
 
 static void addTensorMap(Encoder &encoder, const TensorMapRecipe &recipe) {
   encoder.addNumber(recipe.parameter);
-  encoder.addNumber(recipe.elementBytes);
+  encoder.addNumber(uint32_t(recipe.element));
   addProducts(encoder, recipe.extents);
   addProducts(encoder, recipe.strides);
   encoder.addNumber<uint64_t>(recipe.box.size());
@@ -103,7 +103,7 @@ static std::vector<LaunchProduct> takeProducts(Decoder &decoder) {
 static TensorMapRecipe takeTensorMap(Decoder &decoder) {
   TensorMapRecipe recipe;
   recipe.parameter = decoder.takeNumber<uint32_t>();
-  recipe.elementBytes = decoder.takeNumber<uint32_t>();
+  recipe.element = MapElement(decoder.takeNumber<uint32_t>());
   recipe.extents = takeProducts(decoder);
   recipe.strides = takeProducts(decoder);
   recipe.box.resize(decoder.takeCount(sizeof(uint32_t)));

@@ -27,6 +27,24 @@ static bool isSize(uint32_t bytes, uint32_t least, uint32_t most) {
   return std::has_single_bit(bytes) && bytes >= least && bytes <= most;
 }
 
+uint32_t tw::mapElementBytes(MapElement element) {
+  switch (element) {
+  case MapElement::U8:
+    return 1;
+  case MapElement::U16:
+  case MapElement::F16:
+  case MapElement::BF16:
+    return 2;
+  case MapElement::U32:
+  case MapElement::F32:
+    return 4;
+  case MapElement::U64:
+  case MapElement::F64:
+    return 8;
+  }
+  return 0;
+}
+
 bool tw::isWellFormed(const TensorMapRecipe &recipe,
                       std::span<const ArtifactParameter> parameters) {
   size_t rank = recipe.box.size();
@@ -40,11 +58,11 @@ bool tw::isWellFormed(const TensorMapRecipe &recipe,
   return areOfRank && recipe.parameter < parameters.size() &&
          parameters[recipe.parameter].type.starts_with("*") &&
          std::ranges::all_of(recipe.extents, isOfIntegers) &&
-         std::ranges::all_of(recipe.strides, isOfIntegers) && isSize(recipe.elementBytes, 1, 8) &&
-         isSize(recipe.spanBytes, 16, 128) &&
+         std::ranges::all_of(recipe.strides, isOfIntegers) &&
+         mapElementBytes(recipe.element) != 0 && isSize(recipe.spanBytes, 16, 128) &&
          std::ranges::all_of(
              recipe.box, [](uint32_t extent) { return extent >= 1 && extent <= kMostBoxExtent; }) &&
-         recipe.box[0] * recipe.elementBytes <= recipe.spanBytes;
+         recipe.box[0] * mapElementBytes(recipe.element) <= recipe.spanBytes;
 }
 
 TensorMapMaker::TensorMapMaker(std::vector<TensorMapRecipe> recipes,
@@ -95,8 +113,8 @@ std::optional<RuntimeError> TensorMapMaker::compute(size_t map,
     numbers.extents[dim] = *extent;
   }
   for (size_t dim = 0; dim < recipe.strides.size(); ++dim) {
-    std::optional<uint64_t> stride =
-        compute(recipe.strides[dim], recipe.elementBytes, arguments, kPieceBytes, kStrideLimit - 1);
+    std::optional<uint64_t> stride = compute(recipe.strides[dim], mapElementBytes(recipe.element),
+                                             arguments, kPieceBytes, kStrideLimit - 1);
     if (!stride || *stride % kPieceBytes != 0)
       return refuse(
           "its stride along dimension " + std::to_string(dim + 1) +

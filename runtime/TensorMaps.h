@@ -26,11 +26,26 @@ struct LaunchProduct {
   bool operator==(const LaunchProduct &) const = default;
 };
 
+/// What an array's elements are, by the numbers of CUtensorMapDataType: where boxes are added to
+/// it, floats count as such. Types that are only copied are integers of their size.
+enum class MapElement : uint32_t {
+  U8 = 0,
+  U16 = 1,
+  U32 = 2,
+  U64 = 4,
+  F16 = 6,
+  F32 = 7,
+  F64 = 8,
+  BF16 = 9
+};
+/// Returns the bytes of an element; 0 of a number that is none.
+uint32_t mapElementBytes(MapElement element);
+
 /// A map of which each launch gives the numbers. Dimensions are innermost first; the innermost has
 /// stride 1. What boxes have outside of the array is 0.
 struct TensorMapRecipe {
   uint32_t parameter = 0; // the pointer to the array's first element
-  uint32_t elementBytes = 0;
+  MapElement element = MapElement::U8;
   std::vector<LaunchProduct> extents; // elements
   std::vector<LaunchProduct> strides; // elements, of all dimensions but the innermost
   std::vector<uint32_t> box;          // elements

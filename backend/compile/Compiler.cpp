@@ -108,6 +108,18 @@ static LaunchProduct productOf(simt::LaunchProductAttr product) {
   return {product.getFactor(), {product.getArguments().begin(), product.getArguments().end()}};
 }
 
+static MapElement elementOf(mlir::Type type) {
+  if (type.isBF16())
+    return MapElement::BF16;
+  unsigned bits = type.getIntOrFloatBitWidth();
+  if (llvm::isa<mlir::FloatType>(type) && bits >= 16)
+    return bits == 16 ? MapElement::F16 : bits == 32 ? MapElement::F32 : MapElement::F64;
+  return bits == 8    ? MapElement::U8
+         : bits == 16 ? MapElement::U16
+         : bits == 32 ? MapElement::U32
+                      : MapElement::U64;
+}
+
 /// Describes the tensor maps that passes, or a text, gave the kernel. False where no launch can
 /// fill one in.
 static bool describeTensorMaps(mlir::ModuleOp module, Artifact &artifact) {
@@ -117,7 +129,7 @@ static bool describeTensorMaps(mlir::ModuleOp module, Artifact &artifact) {
       return false;
     TensorMapRecipe recipe;
     recipe.parameter = map.getArgument();
-    recipe.elementBytes = tile::elementBytes(map.getElementType());
+    recipe.element = elementOf(map.getElementType());
     for (simt::LaunchProductAttr extent : map.getExtents())
       recipe.extents.push_back(productOf(extent));
     for (simt::LaunchProductAttr stride : map.getStrides())

@@ -103,15 +103,69 @@ void tw::nvidia::lowerElect(Lowering &lowering, simt::ElectOp op) {
                             .getResult());
 }
 
+/// Returns the text of a box in an array: "[map, {x, y}]".
+static std::string addBox(InlinePtx &code, Value map, ValueRange coordinates) {
+  std::string address = code.addOperand(map);
+  SmallVector<std::string> texts;
+  for (Value coordinate : coordinates)
+    texts.push_back(code.addOperand(coordinate));
+  return "[" + address + ", {" + llvm::join(texts, ", ") + "}]";
+}
+
 void tw::nvidia::lowerCopyBox(Lowering &lowering, simt::CopyBoxOp op) {
   InlinePtx code(lowering.builder, lowering.loc);
-  std::string shared = code.addOperand(op.getShared()), map = code.addOperand(op.getMap());
-  SmallVector<std::string> coordinates;
-  for (Value coordinate : op.getCoordinates())
-    coordinates.push_back(code.addOperand(coordinate));
+  std::string shared = code.addOperand(op.getShared());
+  std::string box = addBox(code, op.getMap(), op.getCoordinates());
   std::string barrier = code.addOperand(op.getBarrier());
-  code.emit("cp.async.bulk.tensor." + std::to_string(coordinates.size()) +
-                "d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [" + shared + "], [" +
-                map + ", {" + llvm::join(coordinates, ", ") + "}], [" + barrier + "];",
+  code.emit("cp.async.bulk.tensor." + std::to_string(op.getCoordinates().size()) +
+                "d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [" + shared + "], " +
+                box + ", [" + barrier + "];",
+            /*hasEffects=*/true);
+}
+
+/// Returns the name of a reduction by cp.reduce.async.bulk.tensor. The map has the type.
+static StringRef reductionOf(tile::AtomicKind kind) {
+  switch (kind) {
+  case tile::AtomicKind::Add:
+  case tile::AtomicKind::FAdd:
+    return "add";
+  case tile::AtomicKind::Max:
+  case tile::AtomicKind::UMax:
+  case tile::AtomicKind::FMax:
+    return "max";
+  case tile::AtomicKind::Min:
+  case tile::AtomicKind::UMin:
+  case tile::AtomicKind::FMin:
+    return "min";
+  case tile::AtomicKind::And:
+    return "and";
+  case tile::AtomicKind::Or:
+    return "or";
+  case tile::AtomicKind::Xor:
+    return "xor";
+  case tile::AtomicKind::Xchg:
+  case tile::AtomicKind::Load:
+    break;
+  }
+  llvm_unreachable("boxes are not combined by this kind");
+}
+
+void tw::nvidia::lowerStoreBox(Lowering &lowering, simt::StoreBoxOp op) {
+  InlinePtx code(lowering.builder, lowering.loc);
+  std::string dimensions = std::to_string(op.getCoordinates().size()) + "d";
+  std::string box = addBox(code, op.getMap(), op.getCoordinates());
+  std::string name = "cp.async.bulk.tensor." + dimensions + ".global.shared::cta";
+  if (op.getKind())
+    name = ("cp.reduce.async.bulk.tensor." + dimensions + ".global.shared::cta." +
+            reductionOf(*op.getKind()))
+               .str();
+  code.emit(name + ".tile.bulk_group " + box + ", [" + code.addOperand(op.getShared()) + "];",
+            /*hasEffects=*/true);
+}
+
+void tw::nvidia::lowerStoresWait(Lowering &lowering, simt::StoresWaitOp op) {
+  InlinePtx(lowering.builder, lowering.loc)
+      .emit(std::string("cp.async.bulk.commit_group;\n\tcp.async.bulk.wait_group") +
+                (op.getRead() ? ".read" : "") + " 0;",
             /*hasEffects=*/true);
 }

@@ -36,6 +36,13 @@ void tw::nvidia::lowerLoadMatrix(Lowering &lowering, simt::LoadMatrixOp op) {
   replaceAll(op, callForMany(lowering, name, op->getResultTypes(), op.getAddress()));
 }
 
+/// PTX ISA, stmatrix.
+void tw::nvidia::lowerStoreMatrix(Lowering &lowering, simt::StoreMatrixOp op) {
+  std::string name = "stmatrix.sync.aligned.m8n8.x" + std::to_string(op.getWords().size()) +
+                     (op.getTransposed() ? ".trans" : "") + ".b16.p3";
+  callIntrinsic(lowering, name, Type(), op->getOperands());
+}
+
 //===-- mma.sync -----------------------------------------------------------------------------===//
 
 StringRef tw::nvidia::ptxName(Type type) {

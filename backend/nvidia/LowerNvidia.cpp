@@ -159,12 +159,14 @@ static bool lowerEffect(Lowering &lowering, Operation *op) {
   llvm::TypeSwitch<Operation *>(op)
       .Case([&](simt::BarrierOp barrier) { lowerBarrier(lowering, barrier); })
       .Case([&](simt::LoadMatrixOp load) { lowerLoadMatrix(lowering, load); })
+      .Case([&](simt::StoreMatrixOp store) { lowerStoreMatrix(lowering, store); })
       .Case([&](simt::MmaFragmentOp mma) { lowerMmaFragment(lowering, mma); })
       .Case([&](simt::GroupMmaOp mma) { lowerGroupMma(lowering, mma); })
       .Case([&](simt::GroupWaitOp wait) { lowerGroupWait(lowering, wait); })
-      .Case([&](simt::FenceAsyncOp) {
+      .Case([&](simt::FenceAsyncOp fence) {
         InlinePtx(lowering.builder, lowering.loc)
-            .emit("fence.proxy.async.shared::cta;", /*hasEffects=*/true);
+            .emit(fence.getGlobal() ? "fence.proxy.async;" : "fence.proxy.async.shared::cta;",
+                  /*hasEffects=*/true);
       })
       .Case([&](simt::GlobalToSharedOp copy) { lowerGlobalToShared(lowering, copy); })
       .Case([&](simt::PhaseInitOp init) { lowerPhaseInit(lowering, init); })
@@ -176,6 +178,8 @@ static bool lowerEffect(Lowering &lowering, Operation *op) {
       .Case([&](simt::ElectOp elect) { lowerElect(lowering, elect); })
       .Case([&](simt::TensorMapOp map) { lowerTensorMap(lowering, map); })
       .Case([&](simt::CopyBoxOp copy) { lowerCopyBox(lowering, copy); })
+      .Case([&](simt::StoreBoxOp store) { lowerStoreBox(lowering, store); })
+      .Case([&](simt::StoresWaitOp wait) { lowerStoresWait(lowering, wait); })
       .Case([&](simt::AsyncCommitOp) {
         callIntrinsic(lowering, "cp.async.commit.group", Type(), {});
       })

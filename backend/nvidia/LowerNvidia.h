@@ -46,6 +46,7 @@ void lowerGlobalStore(Lowering &lowering, simt::GlobalStoreOp op);
 void lowerAtomic(Lowering &lowering, simt::AtomicOp op);
 // LowerMatrix.cpp
 void lowerLoadMatrix(Lowering &lowering, simt::LoadMatrixOp op);
+void lowerStoreMatrix(Lowering &lowering, simt::StoreMatrixOp op);
 void lowerMmaFragment(Lowering &lowering, simt::MmaFragmentOp op);
 void lowerGlobalToShared(Lowering &lowering, simt::GlobalToSharedOp op);
 // LowerAsyncMma.cpp
@@ -59,15 +60,16 @@ void lowerPhaseDrop(Lowering &lowering, simt::PhaseDropOp op);
 void lowerPhaseExpect(Lowering &lowering, simt::PhaseExpectOp op);
 void lowerPhaseAwait(Lowering &lowering, simt::PhaseAwaitOp op);
 void lowerPhaseArrive(Lowering &lowering, simt::PhaseArriveOp op);
-
+void lowerElect(Lowering &lowering, simt::ElectOp op);
+void lowerCopyBox(Lowering &lowering, simt::CopyBoxOp op);
+void lowerStoreBox(Lowering &lowering, simt::StoreBoxOp op);
+void lowerStoresWait(Lowering &lowering, simt::StoresWaitOp op);
 // RegisterShares.cpp.
 /// Gives a kernel a whole warpgroup for its loader where the program's warps need more registers
 /// than an equal share.
 void chooseLoaderWarps(Lowering &lowering);
 bool sharesRegisters(mlir::Operation *kernel);
 void lowerShareRegisters(Lowering &lowering, simt::ShareRegistersOp op);
-void lowerElect(Lowering &lowering, simt::ElectOp op);
-void lowerCopyBox(Lowering &lowering, simt::CopyBoxOp op);
 // LowerFloat8.cpp: arith.extf from and arith.truncf to 8-bit floats, in pairs
 bool isFloat8Cast(mlir::Operation *op);
 void lowerFloat8Cast(Lowering &lowering, mlir::Operation *op);

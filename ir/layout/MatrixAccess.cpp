@@ -17,6 +17,13 @@ static constexpr unsigned kLanesOfRowBits = 2;  // the lanes that share a row
 static constexpr unsigned kRowBits = 3;         // the rows of a matrix
 static constexpr unsigned kMostMatrixBits = 2;  // the matrices of one access
 
+uint32_t MatrixAccess::registerOf(uint32_t number) const {
+  uint32_t reg = 0;
+  for (auto [from, to] : llvm::enumerate(registerBits))
+    reg |= (number >> from & 1) << to;
+  return reg;
+}
+
 /// The register bits with those of `first` in front.
 static SmallVector<unsigned> withFirst(unsigned numBits, ArrayRef<unsigned> first) {
   SmallVector<unsigned> bits(first);

@@ -28,6 +28,9 @@ struct MatrixAccess {
   /// + r has row r of matrix i. Of columns, rows are parts of 4 elements: lane 4 r + p of 16 has
   /// part p of row r.
   LinearLayout rows;
+
+  /// Returns the register of the element that comes as this number.
+  uint32_t registerOf(uint32_t number) const;
 };
 /// The matrices as which `registers` can be read from any buffer that keeps their rows together.
 /// None where the layout is not of such words.

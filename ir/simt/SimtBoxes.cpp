@@ -49,28 +49,48 @@ LogicalResult TensorMapAttr::verify(function_ref<InFlightDiagnostic()> emitError
   return success();
 }
 
+/// Returns the rank of the tensor map whose boxes `op` copies to or from a buffer.
+static FailureOr<size_t> checkBoxes(Operation *op, uint32_t number, SharedType buffer) {
+  ArrayRef<Attribute> maps = tensorMapsOf(op);
+  auto map = number < maps.size() ? dyn_cast<TensorMapAttr>(maps[number]) : nullptr;
+  if (!map)
+    return op->emitOpError("names a tensor map that the module does not have");
+  std::optional<OperandSlabs> slabs = slabsOf(
+      buffer.getLayout().getValue(), elementBytes(buffer.getElementType()), map.getSpanBytes());
+  ArrayRef<int64_t> box = map.getBox();
+  if (map.getElementType() != buffer.getElementType() || !slabs ||
+      slabs->spanBytes != map.getSpanBytes() || buffer.getShape()[1 - slabs->dim] % box[1] != 0 ||
+      llvm::any_of(box.drop_front(2), [](int64_t extent) { return extent != 1; }))
+    return op->emitOpError("copies boxes of the map that are rows of the buffer's slabs");
+  return map.getRank();
+}
+
+static LogicalResult checkCoordinates(Operation *op, OperandRange coordinates, size_t needed) {
+  return coordinates.size() == needed
+             ? success()
+             : op->emitOpError("has a coordinate for each dimension of each box");
+}
+
 LogicalResult BoxCopyOp::verify() {
-  ArrayRef<Attribute> maps = tensorMapsOf(*this);
   if (getMaps().size() != getBuffers().size())
     return emitOpError("names a map for each buffer");
   size_t numCoordinates = 0;
   for (auto [number, buffer] : llvm::zip(getMaps(), getBuffers())) {
-    auto map = uint32_t(number) < maps.size() ? dyn_cast<TensorMapAttr>(maps[number]) : nullptr;
-    if (!map)
-      return emitOpError("names a tensor map that the module does not have");
-    auto type = cast<SharedType>(buffer.getType());
-    std::optional<OperandSlabs> slabs = slabsOf(
-        type.getLayout().getValue(), elementBytes(type.getElementType()), map.getSpanBytes());
-    ArrayRef<int64_t> box = map.getBox();
-    if (map.getElementType() != type.getElementType() || !slabs ||
-        slabs->spanBytes != map.getSpanBytes() || type.getShape()[1 - slabs->dim] % box[1] != 0 ||
-        llvm::any_of(box.drop_front(2), [](int64_t extent) { return extent != 1; }))
-      return emitOpError("copies boxes of the map that are rows of the buffer's slabs");
-    numCoordinates += map.getRank();
+    FailureOr<size_t> rank = checkBoxes(*this, number, cast<SharedType>(buffer.getType()));
+    if (failed(rank))
+      return failure();
+    numCoordinates += *rank;
   }
-  return getCoordinates().size() == numCoordinates
-             ? success()
-             : emitOpError("has a coordinate for each dimension of each box");
+  return checkCoordinates(*this, getCoordinates(), numCoordinates);
+}
+
+TensorMapAttr BoxStoreOp::getTensorMap() {
+  return cast<TensorMapAttr>(tensorMapsOf(*this)[getMap()]);
+}
+
+LogicalResult BoxStoreOp::verify() {
+  FailureOr<size_t> rank = checkBoxes(*this, getMap(), getBuffer().getType());
+  return failed(rank) ? failure() : checkCoordinates(*this, getCoordinates(), *rank);
 }
 
 /// Returns true for what one warp can do without the threads of the program.

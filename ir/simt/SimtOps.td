@@ -163,6 +163,23 @@ def Simt_BoxCopyOp : Simt_Op<"box_copy", [MemoryEffects<[MemRead, MemWrite]>, At
   let hasVerifier = 1;
 }
 
+def Simt_BoxStoreOp : Simt_Op<"box_store", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "one thread copies a buffer to a box of an array in global memory, and waits until the buffer has been read";
+  let description = [{
+    The box of the kernel's tensor map `map` begins at `coordinates`, the innermost dimension first; what lies outside of
+    the array is left out. The buffer is as in `box_copy`, and threads that wrote it have fenced it. `kind`: elements in
+    memory are combined with those of the buffer, one at a time. `ordered`: earlier stores of boxes, which may be of the
+    same elements, are complete before this one begins.
+  }];
+  let arguments = (ins I32Attr:$map, Variadic<I32>:$coordinates, Simt_SharedType:$buffer,
+    OptionalAttr<Tile_AtomicKind>:$kind, UnitAttr:$ordered);
+  let extraClassDeclaration = [{
+    TensorMapAttr getTensorMap();
+  }];
+  let assemblyFormat = "`map` $map `at` `[` $coordinates `]` `from` $buffer (`combining` $kind^)? (`ordered` $ordered^)? attr-dict `:` type($buffer)";
+  let hasVerifier = 1;
+}
+
 def Simt_LoaderOp : Simt_Op<"loader", [NoTerminator, SingleBlock, RecursiveMemoryEffects]> {
   let summary = "all threads wait for one another; then the loader executes the region beside what follows";
   let description = [{
@@ -223,7 +240,9 @@ def Simt_MmaWaitOp : Simt_Op<"mma_wait", [MemoryEffects<[MemRead, MemWrite]>]> {
 
 def Simt_FenceAsyncOp : Simt_Op<"fence_async", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "what this thread wrote to shared memory is there for instructions that run by themselves, after the next barrier";
-  let assemblyFormat = "attr-dict";
+  let description = "`global`: so are its accesses of global memory.";
+  let arguments = (ins UnitAttr:$global);
+  let assemblyFormat = "(`global` $global^)? attr-dict";
 }
 
 def Simt_BarrierOp : Simt_Op<"barrier", [MemoryEffects<[MemRead, MemWrite]>]> {
@@ -347,6 +366,18 @@ def Simt_CopyBoxOp : Simt_Op<"copy_box", [MemoryEffects<[MemRead, MemWrite]>]> {
   let assemblyFormat = "$map `[` $coordinates `]` `,` $shared `on` $barrier attr-dict `:` type($map) `,` type($shared) `on` type($barrier)";
 }
 
+def Simt_StoreBoxOp : Simt_Op<"store_box", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "this thread starts to copy from shared memory to the box at `coordinates`, or to combine its elements by `kind`";
+  let arguments = (ins AnyType:$map, Variadic<I32>:$coordinates, AnyType:$shared, OptionalAttr<Tile_AtomicKind>:$kind);
+  let assemblyFormat = "$map `[` $coordinates `]` `,` $shared (`combining` $kind^)? attr-dict `:` type($map) `,` type($shared)";
+}
+
+def Simt_StoresWaitOp : Simt_Op<"stores_wait", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "wait until the boxes that this thread stores are complete; with `read`, until they have been read";
+  let arguments = (ins UnitAttr:$read);
+  let assemblyFormat = "(`read` $read^)? attr-dict";
+}
+
 def Simt_CopiesWaitOp : Simt_Op<"copies_wait", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "wait until at most `left` of the copies that this warp started last are incomplete; they complete in order";
   let arguments = (ins I32Attr:$left);
@@ -362,6 +393,13 @@ def Simt_LoadMatrixOp : Simt_Op<"load_matrix", [MemoryEffects<[MemRead]>]> {
   let arguments = (ins AnyType:$address, UnitAttr:$transposed);
   let results = (outs Variadic<I32>:$results);
   let assemblyFormat = "$address (`transposed` $transposed^)? attr-dict `:` type($address) `->` type($results)";
+}
+
+def Simt_StoreMatrixOp : Simt_Op<"store_matrix", [MemoryEffects<[MemWrite]>]> {
+  let summary = "the warp writes 1, 2 or 4 matrices of 8 rows of 16 bytes to shared memory";
+  let description = "Addresses and words as those of `load_matrix` (`stmatrix`).";
+  let arguments = (ins AnyType:$address, Variadic<I32>:$words, UnitAttr:$transposed);
+  let assemblyFormat = "$address `,` $words (`transposed` $transposed^)? attr-dict `:` type($address) `,` type($words)";
 }
 
 def Simt_LoadTransposedOp : Simt_Op<"load_transposed", [MemoryEffects<[MemRead]>]> {

@@ -115,7 +115,7 @@ def Tile_Feature : I32EnumAttr<"Feature", "what a machine can do beyond what all
     I32EnumAttrCase<"LoadMatrix", 0, "load_matrix">, I32EnumAttrCase<"Float8Casts", 1, "float8_casts">,
     I32EnumAttrCase<"AtomicBF16", 2, "atomic_bf16">, I32EnumAttrCase<"SeparateRounding", 3, "separate_rounding">,
     I32EnumAttrCase<"LoadTransposed", 4, "load_transposed">, I32EnumAttrCase<"FMA", 5, "fma">,
-    I32EnumAttrCase<"ScaleByPower", 6, "scale_by_power">
+    I32EnumAttrCase<"ScaleByPower", 6, "scale_by_power">, I32EnumAttrCase<"StoreMatrix", 7, "store_matrix">
     ]> { let cppNamespace = "::tw::tile"; let genSpecializedAttr = 0; }
 
 def Tile_TargetAttr : AttrDef<Tile_Dialect, "Target"> {
@@ -127,8 +127,8 @@ def Tile_TargetAttr : AttrDef<Tile_Dialect, "Target"> {
     CTA; `vector_bits` of the widest memory access of a lane; `line_bytes` that global memory keeps together, of which
     it delivers `sector_bytes` at least; shared memory of `banks` that give `bank_bytes` each at a time, to lanes one
     after the other where `phases` do not say otherwise; `mma` instructions, and those of several warps, `async_mma`; `copies` that run by
-    themselves (without any, data goes through registers); `features`: `load_matrix` (simt.load_matrix), `load_transposed`
-    (simt.load_transposed), `float8_casts` (converts pairs of 8-bit floats from and to f16, and from f32), `atomic_bf16` (adds), `separate_rounding` (a choice of the launch: sums
+    themselves (without any, data goes through registers); `features`: `load_matrix` (simt.load_matrix), `store_matrix`
+    (simt.store_matrix), `load_transposed` (simt.load_transposed), `float8_casts` (converts pairs of 8-bit floats from and to f16, and from f32), `atomic_bf16` (adds), `separate_rounding` (a choice of the launch: sums
     and products of floats keep a rounding each, none becomes an FMA).
   }];
   let parameters = (ins "unsigned":$warp_size, "unsigned":$shared_bytes, "unsigned":$registers, "unsigned":$spare_registers,

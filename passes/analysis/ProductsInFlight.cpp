@@ -359,11 +359,17 @@ private:
   State walk(Block &block, State state);
   State visit(Operation *op, State state);
 
-  Buffers read; // by products
+  Buffers read; // by products, and stores of boxes
 };
 } // namespace
 
-static SmallVector<Operation *> buffersOf(MmaAsyncOp product) {
+/// Returns the buffers that an operation reads as products do: beside what threads write.
+static SmallVector<Operation *> buffersReadBy(Operation *op) {
+  if (auto store = dyn_cast<BoxStoreOp>(op))
+    return {allocOf(store.getBuffer())};
+  auto product = dyn_cast<MmaAsyncOp>(op);
+  if (!product)
+    return {};
   SmallVector<Operation *> buffers = {allocOf(product.getB())};
   if (isa<SharedType>(product.getA().getType()))
     buffers.push_back(allocOf(product.getA()));
@@ -371,7 +377,7 @@ static SmallVector<Operation *> buffersOf(MmaAsyncOp product) {
 }
 
 Fences::Fences(func::FuncOp kernel) {
-  kernel.walk([&](MmaAsyncOp mma) { read.insert_range(buffersOf(mma)); });
+  kernel.walk([&](Operation *op) { read.insert_range(buffersReadBy(op)); });
   if (!read.empty())
     walk(kernel.getBody().front(), {});
 }
@@ -404,8 +410,8 @@ Fences::State Fences::visit(Operation *op, State state) {
     state.written.insert(state.copying.begin(), state.copying.end());
     if (wait.getPending() == 0)
       state.copying.clear();
-  } else if (auto mma = dyn_cast<MmaAsyncOp>(op)) {
-    needsFence = llvm::any_of(buffersOf(mma),
+  } else if (!needsFence) {
+    needsFence = llvm::any_of(buffersReadBy(op),
                               [&](Operation *buffer) { return state.written.contains(buffer); });
   }
   if (needsFence)
@@ -431,6 +437,6 @@ tw::checkProductsInFlight(func::FuncOp kernel,
               "overwritten behind it";
   if (!missing.fences.empty())
     return report(missing.fences.front())
-           << "is reached without a fence behind the writing of a product's operands";
+           << "is reached without a fence behind the writing of what is read without the threads";
   return success();
 }

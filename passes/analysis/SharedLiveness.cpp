@@ -63,6 +63,8 @@ uint64_t tw::alignmentOf(simt::AllocSharedOp alloc) {
   for (Operation *access : accessesOf(alloc))
     if (auto mma = dyn_cast<simt::MmaAsyncOp>(access))
       alignment = OperandSlabs::kRowsOfGroup * uint64_t(mma.getInstruction().getSpanBytes());
+    else if (auto store = dyn_cast<simt::BoxStoreOp>(access))
+      alignment = OperandSlabs::kRowsOfGroup * uint64_t(store.getTensorMap().getSpanBytes());
   return alignment;
 }
 

@@ -213,7 +213,8 @@ static py::list describeTensorMaps(const python::Kernel &kernel) {
   for (const TensorMapRecipe &recipe : kernel.compiled->artifact.tensorMaps) {
     py::dict entry;
     entry["parameter"] = recipe.parameter;
-    entry["element_bytes"] = recipe.elementBytes;
+    entry["element"] = uint32_t(recipe.element);
+    entry["element_bytes"] = mapElementBytes(recipe.element);
     entry["extents"] = describeProducts(recipe.extents);
     entry["strides"] = describeProducts(recipe.strides);
     entry["box"] = recipe.box;

@@ -48,14 +48,11 @@ static void tw_keep_map(struct tw_kept_maps *kept, const struct tw_map_numbers *
 /* Returns 0 where the driver refuses. */
 static int tw_encode_map(const struct tw_gpus *gpus, const struct tw_map *map,
                          const struct tw_map_numbers *numbers, struct tw_map_bytes *encoded) {
-  /* Values of CUtensorMapDataType and CUtensorMapSwizzle: elements are copied as they are. */
-  int element = map->element_bytes == 8   ? 4
-                : map->element_bytes == 4 ? 2
-                                          : (int)map->element_bytes - 1;
+  /* A value of CUtensorMapSwizzle. */
   int swizzle = map->span_bytes == 128 ? 3 : map->span_bytes == 64 ? 2 : map->span_bytes == 32;
   enum { not_interleaved, promotes_to_128_bytes = 2, fills_with_zeros = 0 };
   static const uint32_t ones[TW_MAX_RANK] = {1, 1, 1, 1, 1};
-  return gpus->call.encode_map(encoded->bytes, element, map->rank, (void *)(uintptr_t)numbers->base,
+  return gpus->call.encode_map(encoded->bytes, (int)map->element, map->rank, (void *)(uintptr_t)numbers->base,
                                numbers->extents, numbers->strides, map->box, ones, not_interleaved,
                                swizzle, promotes_to_128_bytes, fills_with_zeros) == 0;
 }

@@ -54,7 +54,8 @@ struct tw_product {
 enum { TW_MAX_RANK = 5 };
 struct tw_map {
   unsigned argument; /* the array */
-  unsigned element_bytes, span_bytes, rank;
+  unsigned element, element_bytes; /* element: CUtensorMapDataType */
+  unsigned span_bytes, rank;
   struct tw_product extents[TW_MAX_RANK], strides[TW_MAX_RANK - 1]; /* elements */
   uint32_t box[TW_MAX_RANK];
 };

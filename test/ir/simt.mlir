@@ -71,6 +71,12 @@ func.func @boxes(%p: !tile.ptr<f16>, %m: i32, %s: i32, %b: !simt.shared<[8, 32],
   simt.box_copy maps [0] at [%m, %s] to %b on %on if %e : !simt.shared<[8, 32], f16, #tile.layout<[8, 32] offset = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [1, 0], [2, 8], [4, 16]]>> on !simt.shared<[1], i64, #tile.layout<[1] offset = []>>
   // CHECK: simt.phase_await %{{.*}}, %{{.*}} : !simt.shared<[1], i64
   simt.phase_await %on, %zero : !simt.shared<[1], i64, #tile.layout<[1] offset = []>>
+  // CHECK: simt.fence_async global
+  simt.fence_async global
+  // CHECK: simt.box_store map 0 at[%{{.*}}, %{{.*}}] from %{{.*}} : <[8, 32]
+  simt.box_store map 0 at [%m, %s] from %b : !simt.shared<[8, 32], f16, #tile.layout<[8, 32] offset = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [1, 0], [2, 8], [4, 16]]>>
+  // CHECK: simt.box_store map 0 at[%{{.*}}, %{{.*}}] from %{{.*}} combining fadd ordered : <[8, 32]
+  simt.box_store map 0 at [%m, %s] from %b combining fadd ordered : !simt.shared<[8, 32], f16, #tile.layout<[8, 32] offset = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [1, 0], [2, 8], [4, 16]]>>
   // CHECK: simt.phase_drop %[[PHASES]] slots 2
   simt.phase_drop %phases slots 2 : !simt.shared<[1], i64, #tile.layout<[1] offset = []>>
   return
@@ -86,6 +92,16 @@ func.func @one_thread(%p: !llvm.ptr<3>, %c: i32) {
   simt.phase_expect %p, 512 : !llvm.ptr<3>
   // CHECK: simt.copy_box %{{.*}}[%{{.*}}, %{{.*}}], %{{.*}} on %{{.*}} : !llvm.ptr, !llvm.ptr<3> on !llvm.ptr<3>
   simt.copy_box %map[%c, %c], %p on %p : !llvm.ptr, !llvm.ptr<3> on !llvm.ptr<3>
+  // CHECK: simt.stores_wait{{$}}
+  simt.stores_wait
+  // CHECK: simt.store_box %{{.*}}[%{{.*}}, %{{.*}}], %{{.*}} : !llvm.ptr, !llvm.ptr<3>
+  simt.store_box %map[%c, %c], %p : !llvm.ptr, !llvm.ptr<3>
+  // CHECK: simt.store_box %{{.*}}[%{{.*}}, %{{.*}}], %{{.*}} combining add : !llvm.ptr, !llvm.ptr<3>
+  simt.store_box %map[%c, %c], %p combining add : !llvm.ptr, !llvm.ptr<3>
+  // CHECK: simt.stores_wait read
+  simt.stores_wait read
+  // CHECK: simt.store_matrix %{{.*}}, %{{.*}}, %{{.*}} transposed : !llvm.ptr<3>, i32, i32
+  simt.store_matrix %p, %c, %c transposed : !llvm.ptr<3>, i32, i32
   return
 }
 }

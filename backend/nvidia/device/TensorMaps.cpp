@@ -6,12 +6,6 @@
 using namespace tw;
 using namespace tw::gpu;
 
-/// Values of CUtensorMapDataType: elements of so many bytes, which are copied as they are.
-static int elementNumber(uint32_t bytes) {
-  constexpr int u8 = 0, u16 = 1, u32 = 2, u64 = 4;
-  return bytes == 1 ? u8 : bytes == 2 ? u16 : bytes == 4 ? u32 : u64;
-}
-
 /// Values of CUtensorMapSwizzle.
 static int swizzleNumber(uint32_t spanBytes) {
   return spanBytes < 32 ? 0 : int(llvm::Log2_32(spanBytes)) - 4;
@@ -23,7 +17,7 @@ std::optional<RuntimeError> nvidia::encodeTensorMap(GpuContext &context,
   constexpr int notInterleaved = 0, promotesTo128Bytes = 2, fillsWithZeros = 0;
   constexpr std::array<uint32_t, kMostMapDims> ones = {1, 1, 1, 1, 1};
   DriverResult result = context.call().encodeTensorMap(
-      bytes, elementNumber(recipe.elementBytes), unsigned(recipe.box.size()),
+      bytes, int(recipe.element), unsigned(recipe.box.size()),
       reinterpret_cast<void *>(numbers.base), numbers.extents.data(), numbers.strides.data(),
       recipe.box.data(), ones.data(), notInterleaved, swizzleNumber(recipe.spanBytes),
       promotesTo128Bytes, fillsWithZeros);

@@ -12,7 +12,7 @@ static constexpr nvidia::ReleaseRange kOnly130 = {1300, 1300}, kFrom134 = {1304,
 static constexpr tile::Feature kAmpere[] = {tile::Feature::LoadMatrix},
                                kAda[] = {tile::Feature::LoadMatrix, tile::Feature::Float8Casts},
                                kHopper[] = {tile::Feature::LoadMatrix, tile::Feature::Float8Casts,
-                                            tile::Feature::AtomicBF16};
+                                            tile::Feature::AtomicBF16, tile::Feature::StoreMatrix};
 
 /// Shared memory: CUDA C++ Programming Guide, table "Technical Specifications per Compute
 /// Capability". PTX versions: PTX ISA, "Release Notes"; fp8 matrix instructions of sm_89 need 8.4.

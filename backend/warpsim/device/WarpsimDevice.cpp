@@ -265,13 +265,6 @@ static void addArguments(Launch &launch, const SimulatedKernel &kernel,
       launch.allocations[launch.allocationOfParameter[i]].isReadOnly = true;
 }
 
-static TensorElement elementOf(unsigned bytes) {
-  return bytes == 1   ? TensorElement::U8
-         : bytes == 2 ? TensorElement::U16
-         : bytes == 4 ? TensorElement::U32
-                      : TensorElement::U64;
-}
-
 /// Fills in the tensor maps behind the parameters, in the simulator's own encoding.
 static std::optional<RuntimeError> addTensorMaps(Launch &launch, const SimulatedKernel &kernel,
                                                  std::span<const LaunchArgument> arguments) {
@@ -282,7 +275,7 @@ static std::optional<RuntimeError> addTensorMaps(Launch &launch, const Simulated
     if (std::optional<RuntimeError> error = maker.compute(i, arguments, numbers))
       return error;
     TensorMap map;
-    map.element = elementOf(recipe.elementBytes);
+    map.element = TensorElement(recipe.element); // both have the numbers of the driver
     map.rank = uint8_t(recipe.box.size());
     map.base = numbers.base;
     std::copy_n(numbers.extents.begin(), map.rank, map.extents.begin());

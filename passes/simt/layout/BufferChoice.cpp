@@ -18,6 +18,7 @@ MatrixReads tw::simt::matrixReadsOf(TargetAttr target) {
 
 BufferChoice::BufferChoice(Operation *module)
     : machine(machineOf(module)), matrices(matrixReadsOf(targetOf(module))),
+      storesMatrices(targetOf(module) && hasFeature(targetOf(module), Feature::StoreMatrix)),
       copies(!targetOf(module) || laneCopyOf(targetOf(module))) {}
 
 //===-- Costs --------------------------------------------------------------------------------===//
@@ -163,6 +164,16 @@ struct Traffic {
   }
 };
 } // namespace
+
+double BufferChoice::costOfWrites(const LinearLayout &buffer, Type from) const {
+  return accessCost(layoutOf(from), buffer, SharedUse::Write, elementBytes(elementTypeOf(from)),
+                    machine.banks, storesMatrices ? MatrixReads::Words : MatrixReads::None);
+}
+
+double BufferChoice::costOfConversion(Type from, Type to) const {
+  LinearLayout buffer = ofConversion(from, to);
+  return costOfWrites(buffer, from) + costOfReads(buffer, to);
+}
 
 double BufferChoice::costOfReads(const LinearLayout &buffer, ArrayRef<Type> to) const {
   double cost = 0;

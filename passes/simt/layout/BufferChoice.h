@@ -20,12 +20,17 @@ struct BufferChoice {
   LinearLayout ofConversion(mlir::Type from, mlir::Type to) const;
   /// Returns the cost to a warp of reading each of `to` from a buffer.
   double costOfReads(const LinearLayout &buffer, llvm::ArrayRef<mlir::Type> to) const;
+  /// Returns the cost to a warp of writing a tile to a buffer.
+  double costOfWrites(const LinearLayout &buffer, mlir::Type from) const;
+  /// Returns the cost to a warp of a conversion through shared memory.
+  double costOfConversion(mlir::Type from, mlir::Type to) const;
   /// Returns true if a conversion goes through shared memory: it must between warps, and within a
   /// warp it does where shuffles would take many more instructions.
   bool prefersShared(mlir::Type from, mlir::Type to) const;
 
   Machine machine;
   MatrixReads matrices;
+  bool storesMatrices;
   bool copies;
 };
 

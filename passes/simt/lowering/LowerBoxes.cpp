@@ -1,4 +1,5 @@
-// Lowers copies of boxes, which one thread starts for all, and the phase barriers that count them.
+// Lowers copies of boxes to and from shared memory, which one thread starts for all, and the phase
+// barriers that count them.
 #include "ir/layout/OperandSlabs.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "passes/analysis/SharedLiveness.h"
@@ -24,7 +25,7 @@ static void emitForOneThread(SimtFunction &f, Value exists, llvm::function_ref<v
 }
 
 namespace {
-/// The copies of one box into the slabs of a buffer.
+/// The copies of one box into, or out of, the slabs of a buffer.
 struct SlabCopies {
   TensorMapAttr map;
   OperandSlabs slabs;
@@ -34,9 +35,24 @@ struct SlabCopies {
 };
 } // namespace
 
-/// Starts a copy for each slab, and for as many rows of it as a box has.
-static void startCopies(SimtFunction &f, const SlabCopies &copies, ArrayRef<int64_t> shape,
-                        Value barrier) {
+/// Reads what the stage says of one buffer's box, for the tensor map of this number.
+static FailureOr<SlabCopies> findSlabs(SimtFunction &f, Operation *op, int32_t number, Value buffer,
+                                       ValueRange coordinates) {
+  auto map = cast<TensorMapAttr>(tensorMapsOf(op)[number]);
+  auto type = cast<SharedType>(buffer.getType());
+  FailureOr<SharedStart> start = sharedStartOf(f, buffer, op);
+  if (failed(start))
+    return failure();
+  Value address = f.create<TensorMapOp>(LLVM::LLVMPointerType::get(op->getContext()), number);
+  std::optional<OperandSlabs> slabs = slabsOf(
+      type.getLayout().getValue(), bytesInShared(type.getElementType()), map.getSpanBytes());
+  return SlabCopies{map, *slabs, address, coordinates.take_front(map.getRank()), *start};
+}
+
+/// Emits a copy for each slab, and for as many rows of it as a box has: from where it begins in the
+/// array, and in shared memory.
+static void emitCopies(SimtFunction &f, const SlabCopies &copies, ArrayRef<int64_t> shape,
+                       llvm::function_ref<void(ValueRange corner, Value shared)> emit) {
   int64_t columns = copies.map.getBox()[0], rows = copies.map.getBox()[1];
   auto moved = [&](Value coordinate, int64_t distance) -> Value {
     return distance ? f.create<arith::AddIOp>(coordinate, f.constantI32(distance)) : coordinate;
@@ -50,7 +66,7 @@ static void startCopies(SimtFunction &f, const SlabCopies &copies, ArrayRef<int6
       corner[1] = moved(corner[1], row);
       SharedStart place = copies.start;
       place.bytes += copies.slabs.offsetOf(row, column);
-      f.create<CopyBoxOp>(copies.address, corner, sharedAddressIn(f, place, {}), barrier);
+      emit(corner, sharedAddressIn(f, place, {}));
     }
 }
 
@@ -62,24 +78,38 @@ LogicalResult SimtFunction::lowerBoxCopy(BoxCopyOp op) {
   ValueRange coordinates = op.getCoordinates();
   int64_t bytes = 0;
   for (auto [number, buffer] : llvm::zip(op.getMaps(), op.getBuffers())) {
-    auto map = cast<TensorMapAttr>(tensorMapsOf(op)[number]);
-    auto type = cast<SharedType>(buffer.getType());
-    FailureOr<SharedStart> start = sharedStartOf(*this, buffer, op);
-    if (failed(start))
+    FailureOr<SlabCopies> copies = findSlabs(*this, op, number, buffer, coordinates);
+    if (failed(copies))
       return failure();
-    Value address = create<TensorMapOp>(LLVM::LLVMPointerType::get(builder.getContext()), number);
-    boxes.push_back({map,
-                     *slabsOf(type.getLayout().getValue(), bytesInShared(type.getElementType()),
-                              map.getSpanBytes()),
-                     address, coordinates.take_front(map.getRank()), *start});
-    coordinates = coordinates.drop_front(map.getRank());
-    bytes += bytesOf(type);
+    boxes.push_back(*copies);
+    coordinates = coordinates.drop_front(copies->map.getRank());
+    bytes += bytesOf(cast<SharedType>(buffer.getType()));
   }
   emitForOneThread(*this, op.getExists() ? scalarOf(op.getExists()) : Value(), [&] {
     Value barrier = sharedAddressIn(*this, *barrierStart, {});
     create<PhaseExpectOp>(barrier, bytes);
     for (auto [copies, buffer] : llvm::zip(boxes, op.getBuffers()))
-      startCopies(*this, copies, cast<SharedType>(buffer.getType()).getShape(), barrier);
+      emitCopies(*this, copies, cast<SharedType>(buffer.getType()).getShape(),
+                 [&](ValueRange corner, Value shared) {
+                   create<CopyBoxOp>(copies.address, corner, shared, barrier);
+                 });
+  });
+  return success();
+}
+
+LogicalResult SimtFunction::lowerBoxStore(BoxStoreOp op) {
+  FailureOr<SlabCopies> copies =
+      findSlabs(*this, op, op.getMap(), op.getBuffer(), op.getCoordinates());
+  if (failed(copies))
+    return failure();
+  emitForOneThread(*this, /*exists=*/{}, [&] {
+    if (op.getOrdered())
+      create<StoresWaitOp>(/*read=*/false);
+    emitCopies(*this, *copies, op.getBuffer().getType().getShape(),
+               [&](ValueRange corner, Value shared) {
+                 create<StoreBoxOp>(copies->address, corner, shared, op.getKindAttr());
+               });
+    create<StoresWaitOp>(/*read=*/true);
   });
   return success();
 }

@@ -1,14 +1,15 @@
 // Lowers writes and reads of whole tiles in shared memory, and gathers from it.
+#include "ir/layout/DerivedLayouts.h"
 #include "ir/layout/MatrixAccess.h"
 #include "ir/target/TargetDesc.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "passes/analysis/SharedLiveness.h"
+#include "passes/simt/layout/BufferChoice.h"
 #include "passes/simt/lowering/thread/SharedTile.h"
 #include "passes/simt/lowering/thread/Storage.h"
 #include "passes/simt/lowering/thread/ThreadBits.h"
-#include "passes/simt/layout/BufferChoice.h"
 
 using namespace mlir;
 using namespace tw;
@@ -19,12 +20,50 @@ static LinearLayout layoutIn(Type value, ArrayRef<int64_t> shape) {
   return hasLayout(value) ? layoutOf(value) : LinearLayout(shape, {});
 }
 
+/// The matrices as which a warp can write a tile whose registers are no wide pieces of the buffer;
+/// none where the target or the layouts forbid it.
+static std::optional<MatrixAccess> matrixStoreOf(const SimtFunction &f, SharedType buffer,
+                                                 const LinearLayout &layout) {
+  Type element = buffer.getElementType();
+  bool isStored = hasFeature(f.target, tile::Feature::StoreMatrix) && element.isIntOrFloat() &&
+                  !element.isInteger(1) && !hasCopies(layout);
+  if (!isStored)
+    return std::nullopt;
+  unsigned widest = f.machine.banks.accessBytes / bytesInShared(element);
+  if (sharedAccess(layout, buffer.getLayout().getValue(), widest).vector >= widest)
+    return std::nullopt;
+  return matrixAccess(layout, buffer.getLayout().getValue(), bytesInShared(element),
+                      MatrixReads::Words);
+}
+
+static void storeMatrices(SimtFunction &f, SharedType buffer, const SharedStart &start,
+                          const MatrixAccess &access, ArrayRef<Value> values) {
+  SharedTile rows(f, buffer, start, access.rows);
+  unsigned rowElements = access.rowBytes / bytesInShared(buffer.getElementType());
+  Registers going(values.size());
+  for (auto [number, value] : llvm::enumerate(going))
+    value = values[access.registerOf(number)];
+  SmallVector<Value> words = packWords(f, going);
+  Type word = f.builder.getI32Type();
+  for (Value &each : words)
+    if (each.getType() != word)
+      each = f.create<LLVM::BitcastOp>(word, each);
+  for (uint32_t first = 0, row = 0; first < words.size();
+       first += access.numMatrices, row += rowElements)
+    f.create<StoreMatrixOp>(rows.addressOf(row), ArrayRef(words).slice(first, access.numMatrices),
+                            access.transposed);
+}
+
 LogicalResult SimtFunction::lowerStoreShared(StoreSharedOp op) {
   FailureOr<SharedStart> start = sharedStartOf(*this, op.getBuffer(), op);
   if (failed(start))
     return failure();
   SharedType buffer = op.getBuffer().getType();
   LinearLayout layout = layoutIn(op.getValue().getType(), buffer.getShape());
+  if (std::optional<MatrixAccess> access = matrixStoreOf(*this, buffer, layout)) {
+    storeMatrices(*this, buffer, *start, *access, registersOf(op.getValue()));
+    return success();
+  }
   // Copies of an element are equal, but writing each would be a race: its owner writes it.
   Value owner = hasLayout(op.getValue().getType()) ? isOwner(layout) : isZero(thread);
   SharedTile tile(*this, buffer, *start, layout);
@@ -65,12 +104,8 @@ static Registers loadMatrices(SimtFunction &f, SharedType buffer, const SharedSt
     llvm::append_range(
         coming, unpackWords(f, loadWords(f, rows.addressOf(row), access), buffer.getElementType()));
   Registers values(coming.size());
-  for (auto [number, value] : llvm::enumerate(coming)) {
-    uint32_t reg = 0;
-    for (auto [from, to] : llvm::enumerate(access.registerBits))
-      reg |= (uint32_t(number) >> from & 1) << to;
-    values[reg] = value;
-  }
+  for (auto [number, value] : llvm::enumerate(coming))
+    values[access.registerOf(number)] = value;
   return values;
 }
 

@@ -61,8 +61,8 @@ static bool lowerScalar(SimtFunction &f, Operation *op) {
         f.create<AsyncWaitOp>(wait.getPending());
         return true;
       })
-      .Case([&](FenceAsyncOp) {
-        f.create<FenceAsyncOp>();
+      .Case([&](FenceAsyncOp fence) {
+        f.create<FenceAsyncOp>(fence.getGlobal());
         return true;
       })
       .Case([](AllocSharedOp) { return true; })
@@ -97,6 +97,7 @@ LogicalResult SimtFunction::lowerOperation(Operation *op) {
       .Case([&](SlotOp slot) { return lowerSlot(slot); })
       .Case([&](AsyncCopyOp copy) { return lowerAsyncCopy(copy); })
       .Case([&](BoxCopyOp copy) { return lowerBoxCopy(copy); })
+      .Case([&](BoxStoreOp store) { return lowerBoxStore(store); })
       .Case<PhaseInitOp, PhaseDropOp, PhaseAwaitOp, ReleaseOp>(
           [&](Operation *phase) { return lowerPhase(phase); })
       .Case([&](LoaderOp) { // which was lowered beside the program

@@ -1,7 +1,7 @@
 // Copies of boxes in a pipelined loop: by one of the program's threads, or by a loader.
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/simt/LayoutRules.h"
-#include "passes/simt/pipeline/BoxCopies.h"
+#include "passes/simt/Boxes.h"
 #include "passes/simt/pipeline/PipelineRewriter.h"
 
 using namespace mlir;

@@ -7,7 +7,7 @@
 #include "passes/simt/LayoutRules.h"
 #include "passes/simt/layout/AsyncCopies.h"
 #include "passes/simt/layout/BufferChoice.h"
-#include "passes/simt/pipeline/BoxCopies.h"
+#include "passes/simt/Boxes.h"
 #include "passes/simt/pipeline/LoopPipeline.h"
 #include "passes/simt/product/AsyncOperands.h"
 #include "runtime/codes/Codes.h"
@@ -35,7 +35,7 @@ struct Planner {
   LinearLayout slotOf(LoadOp load);
   bool findPieces(PipelinedLoad &pipelined);
   std::optional<PipelinedLoad> tryLoad(LoadOp load);
-  std::optional<BoxSource> boxOf(LoadOp load);
+  std::optional<BoxPlace> boxOf(LoadOp load);
   bool takeBoxes(LoopPipeline &pipeline);
 
   scf::ForOp loop;
@@ -237,12 +237,12 @@ std::optional<PipelinedLoad> Planner::tryLoad(LoadOp load) {
 //===-- Boxes --------------------------------------------------------------------------------===//
 
 /// Reads a load as that of a box whose coordinates can be computed ahead.
-std::optional<BoxSource> Planner::boxOf(LoadOp load) {
+std::optional<BoxPlace> Planner::boxOf(LoadOp load) {
   obstacle = "no product reads it as it is, or it is in a branch";
   std::optional<OperandSlabs> slabs = slabsOfOperand(facts, load);
   if (!slabs || load->getBlock() != loop.getBody())
     return std::nullopt;
-  std::optional<BoxSource> source = boxSourceOf(facts, load, *slabs, obstacle);
+  std::optional<BoxPlace> source = boxOfLoad(facts, load, *slabs, obstacle);
   for (const Polynomial &coordinate : source ? source->coordinates : ArrayRef<Polynomial>())
     for (const Monomial &monomial : coordinate.all())
       if (!llvm::all_of(monomial.leaves, [&](Value leaf) { return addAhead(leaf); }))
@@ -257,9 +257,9 @@ bool Planner::takeBoxes(LoopPipeline &pipeline) {
     return false;
   auto aheadBefore = std::exchange(ahead, {});
   auto carriedBefore = std::exchange(carried, {});
-  SmallVector<BoxSource> sources;
+  SmallVector<BoxPlace> sources;
   for (const PipelinedLoad &pipelined : pipeline.loads) {
-    std::optional<BoxSource> source = boxOf(pipelined.load);
+    std::optional<BoxPlace> source = boxOf(pipelined.load);
     if (!source) {
       emitCodedRemark(pipelined.load, Code::BoxCopies)
           << "threads copy the tiles of this loop, in place of copies of boxes: " << obstacle;

@@ -48,6 +48,7 @@ static SmallVector<SharedAccessOf, 2> sharedAccessesOf(Operation *op) {
       })
       .Case(
           [](LoadSharedOp load) { return List{accessOf(load.getBuffer(), false, load.getType())}; })
+      .Case([](BoxStoreOp store) { return List{accessOf(store.getBuffer(), false, Type())}; })
       .Case([](GatherSharedOp gather) { return List{accessOf(gather.getBuffer(), false, Type())}; })
       .Case([](DotSharedOp dot) {
         return List{accessOf(dot.getA(), false, Type()), accessOf(dot.getB(), false, Type())};

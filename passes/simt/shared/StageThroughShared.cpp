@@ -1,9 +1,11 @@
 // The pass `stage-through-shared`: data that moves between warps goes through explicit buffers in
 // shared memory.
 #include "ir/layout/DerivedLayouts.h"
+#include "ir/target/TargetDesc.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/Passes.h"
+#include "passes/analysis/SharedLiveness.h"
 #include "passes/simt/LayoutRules.h"
 #include "passes/simt/shared/Staging.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -255,18 +257,41 @@ static void stageOperation(Staging &staging, Operation *op) {
       });
 }
 
+/// Stages all of a module, and with `copy` stores of boxes as the machine copies them.
+static void stageModule(ModuleOp module, CopyAttr copy) {
+  Staging staging(module);
+  staging.mostBytesOfPart = mostBytesOfPart(module);
+  // First: what they read from shared memory, no conversion moves.
+  stageAsyncProducts(staging, module);
+  if (copy)
+    for (auto kernel : module.getOps<func::FuncOp>())
+      if (!kernel.isExternal())
+        stageStores(staging, kernel, copy);
+  SmallVector<Operation *> operations;
+  module.walk([&](Operation *op) { operations.push_back(op); });
+  for (Operation *op : operations)
+    stageOperation(staging, op);
+  module.walk([](Block *block) { sinkLoads(*block); });
+}
+
 namespace {
 struct StageThroughShared : tw::impl::StageThroughSharedBase<StageThroughShared> {
   void runOnOperation() override {
-    Staging staging(getOperation());
-    staging.mostBytesOfPart = mostBytesOfPart(getOperation());
-    // First: what they read from shared memory, no conversion moves.
-    stageAsyncProducts(staging, getOperation());
-    SmallVector<Operation *> operations;
-    getOperation().walk([&](Operation *op) { operations.push_back(op); });
-    for (Operation *op : operations)
-      stageOperation(staging, op);
-    getOperation().walk([](Block *block) { sinkLoads(*block); });
+    TargetAttr target = targetOf(getOperation());
+    CopyAttr copy = boxCopyOf(target);
+    if (!copy)
+      return stageModule(getOperation(), nullptr);
+    // Tiles that threads store go through shared memory in rounds where they do not fit; boxes do
+    // not.
+    OwningOpRef<ModuleOp> withBoxes = getOperation().clone();
+    stageModule(*withBoxes, copy);
+    bool fits = llvm::all_of(withBoxes->getOps<func::FuncOp>(), [&](func::FuncOp kernel) {
+      return packedBytes(findLiveBuffers(kernel)) <= target.getSharedBytes();
+    });
+    if (!fits)
+      return stageModule(getOperation(), nullptr);
+    getOperation()->setAttrs(withBoxes->getOperation()->getAttrs());
+    getOperation().getBodyRegion().takeBody(withBoxes->getBodyRegion());
   }
 };
 } // namespace

@@ -1,6 +1,7 @@
 // Writes the code that moves tiles through buffers in shared memory, for stage-through-shared.
 #ifndef PASSES_SIMT_SHARED_STAGING_H
 #define PASSES_SIMT_SHARED_STAGING_H
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "passes/simt/layout/BufferChoice.h"
@@ -40,6 +41,9 @@ std::string bufferName(mlir::Location loc, llvm::StringRef purpose);
 /// Gives products of several warps their operands: buffers that copies or stores fill, or for the
 /// left one registers.
 void stageAsyncProducts(Staging &staging, mlir::ModuleOp module); // StageProducts.cpp
+/// Stores boxes of arrays as the machine's `copy` does. What threads store is left, with a remark.
+void stageStores(Staging &staging, mlir::func::FuncOp kernel,
+                 tile::CopyAttr copy); // StageStores.cpp
 /// Returns how many bytes of shared memory a tile may occupy on its way through: as many as
 /// pipelined loops use before or after.
 uint64_t mostBytesOfPart(mlir::ModuleOp module);

@@ -27,6 +27,7 @@ class TensorMap(NamedTuple):
     Dimensions are innermost first, extents and strides in elements."""
 
     array: str
+    element: int  # CUtensorMapDataType
     element_bytes: int
     extents: tuple[Product, ...]
     strides: tuple[Product, ...]
@@ -48,6 +49,7 @@ def tensor_maps_of(compiled: CompiledKernel) -> tuple[TensorMap, ...]:
     return tuple(
         TensorMap(
             array=names[recipe["parameter"]],
+            element=recipe["element"],
             element_bytes=recipe["element_bytes"],
             extents=products(recipe["extents"]),
             strides=products(recipe["strides"]),
@@ -79,7 +81,7 @@ def map_table(name: str, maps: Sequence[TensorMap], number: Callable[[str], int]
         return f"{{{', '.join(texts) or '{0, NULL, 0}'}}}"
 
     rows = [
-        f"  {{{number(m.array)}, {m.element_bytes}, {m.span_bytes}, {len(m.box)},\n   "
+        f"  {{{number(m.array)}, {m.element}, {m.element_bytes}, {m.span_bytes}, {len(m.box)},\n   "
         f"{row(m.extents)},\n   {row(m.strides)},\n   {{{', '.join(map(str, m.box))}}}}},"
         for m in maps
     ]

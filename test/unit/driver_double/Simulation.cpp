@@ -14,7 +14,7 @@ static bool isMap(const Parameter &parameter) { return parameter.bytes == kTenso
 static TensorMapRecipe recipeOf(const warpsim::TensorMap &map, const Function &function,
                                 void **parameters) {
   TensorMapRecipe recipe;
-  recipe.elementBytes = warpsim::bytesOf(map.element);
+  recipe.element = MapElement(map.element);
   for (size_t i = 0; i < function.parameters.size(); ++i)
     if (function.parameters[i].isPointer && !memcmp(parameters[i], &map.base, sizeof(map.base)))
       recipe.parameter = uint32_t(i);
@@ -22,7 +22,7 @@ static TensorMapRecipe recipeOf(const warpsim::TensorMap &map, const Function &f
     recipe.extents.push_back({int64_t(map.extents[dim]), {}});
     recipe.box.push_back(map.box[dim]);
     if (dim > 0)
-      recipe.strides.push_back({int64_t(map.strideOf(dim)) / recipe.elementBytes, {}});
+      recipe.strides.push_back({int64_t(map.strideOf(dim)) / mapElementBytes(recipe.element), {}});
   }
   recipe.spanBytes = map.swizzleBytes;
   return recipe;

@@ -22,7 +22,7 @@ struct Described {
   /// The numbers by the runtime; none where it refuses.
   std::optional<TensorMapNumbers> byRuntime(const std::vector<uint64_t> &values) const {
     const TensorMapRecipe recipe = {0,
-                                    2,
+                                    MapElement::F16,
                                     {{64, {}}, {factor, {extent}}, {1, {stride, extent}}},
                                     {{factor, {stride}}, {8, {extent, stride}}},
                                     {64, 1, 1},
@@ -42,6 +42,7 @@ struct Described {
     const tw_factor factors[] = {
         {extent, bits[extent]}, {stride, bits[stride]}, {extent, bits[extent]}};
     const tw_map map = {0,
+                        unsigned(MapElement::F16),
                         2,
                         128,
                         3,

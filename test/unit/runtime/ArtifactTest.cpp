@@ -14,7 +14,7 @@ static Artifact makeArtifact() {
   artifact.parameters = {{"x", "*fp32", true, false, 0}, {"n", "i64", false, false, 2}};
   artifact.scratchBytes = 4096;
   artifact.codeBytes = 9;
-  artifact.tensorMaps = {{0, 4, {{1, {1}}, {64, {}}}, {{2, {1, 1}}}, {32, 64}, 128}};
+  artifact.tensorMaps = {{0, MapElement::F32, {{1, {1}}, {64, {}}}, {{2, {1, 1}}}, {32, 64}, 128}};
   artifact.promises = {"first", "second"};
   artifact.milliseconds = {{"frontend", 1.5}, {"llvm", 7.25}};
   return artifact;
@@ -65,7 +65,7 @@ TEST(ArtifactTest, RefusesTensorMapsThatNoLaunchCanFillIn) {
   EXPECT_TRUE(isRefused([](TensorMapRecipe &map) { map.box[0] = 0; }));
   EXPECT_TRUE(isRefused([](TensorMapRecipe &map) { map.box[0] = 64; }));
   EXPECT_TRUE(isRefused([](TensorMapRecipe &map) { map.spanBytes = 0; }));
-  EXPECT_TRUE(isRefused([](TensorMapRecipe &map) { map.elementBytes = 3; }));
+  EXPECT_TRUE(isRefused([](TensorMapRecipe &map) { map.element = MapElement(3); }));
   EXPECT_TRUE(isRefused([](TensorMapRecipe &map) { map.box[1] = 257; }));
 }
 

@@ -16,9 +16,12 @@ struct Launched {
   std::optional<RuntimeError> compute(TensorMapNumbers &numbers) const {
     const std::vector<ArtifactParameter> parameters = {
         {"x", "*fp16"}, {"rows", "i32"}, {"stride", "i64"}, {"batch", "u32"}};
-    const TensorMapRecipe recipe = {
-        0,  2, {{int64_t(1) << 31, {}}, {1, {1}}, {8, {}}}, {{1, {2}}, {2, {3, 2}}}, {64, 128, 1},
-        128};
+    const TensorMapRecipe recipe = {0,
+                                    MapElement::F16,
+                                    {{int64_t(1) << 31, {}}, {1, {1}}, {8, {}}},
+                                    {{1, {2}}, {2, {3, 2}}},
+                                    {64, 128, 1},
+                                    128};
     EXPECT_TRUE(isWellFormed(recipe, parameters));
     std::vector<LaunchArgument> arguments(4);
     arguments[0].bits = base;

@@ -74,6 +74,7 @@ struct SimtFunction {
   mlir::Value groupOfWarp(unsigned warpsOfGroup);
   mlir::LogicalResult lowerAsyncCopy(AsyncCopyOp op); // LowerAsync.cpp
   mlir::LogicalResult lowerBoxCopy(BoxCopyOp op);     // LowerBoxes.cpp
+  mlir::LogicalResult lowerBoxStore(BoxStoreOp op);
   mlir::LogicalResult lowerPhase(mlir::Operation *op);
   mlir::LogicalResult lowerRoles(mlir::Block &body);  // LowerLoader.cpp
   mlir::LogicalResult lowerReduce(tile::ReduceOp op); // LowerReduce.cpp: no warps along the axis

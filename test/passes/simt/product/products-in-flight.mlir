@@ -35,7 +35,7 @@ func.func @overwritten() {
   return
 }
 
-// CHECK: error: stage scheduled: 'simt.barrier' is reached without a fence behind the writing of a product's operands
+// CHECK: error: stage scheduled: 'simt.barrier' is reached without a fence behind the writing of what is read without the threads
 func.func @unfenced() {
   %zero = arith.constant dense<0.0> : tensor<64x8xf32, #sums>
   %x = arith.constant dense<1.0> : tensor<64x16xf16, #left>
@@ -61,7 +61,7 @@ func.func @no_barrier() {
   return
 }
 
-// CHECK: error: stage scheduled: 'simt.mma_async' is reached without a fence behind the writing of a product's operands
+// CHECK: error: stage scheduled: 'simt.mma_async' is reached without a fence behind the writing of what is read without the threads
 func.func @written_before() {
   %zero = arith.constant dense<0.0> : tensor<64x8xf32, #sums>
   %x = arith.constant dense<1.0> : tensor<64x16xf16, #left>

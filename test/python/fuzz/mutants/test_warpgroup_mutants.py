@@ -51,6 +51,8 @@ AT_LEAST = {
     "loader, 8 warps": (60, 20),
     "masked, with a loader": (60, 20),
     "loader of attention": (60, 20),
+    "stores": (50, 20),
+    "stores of the same rows, 8 warps": (70, 25),
 }
 
 
@@ -97,7 +99,7 @@ def test_the_corpus_holds_enough_mutants_that_early_completion_hides() -> None:
     assert sum(found for _, found in AT_LEAST.values()) >= 75
 
 
-@pytest.mark.parametrize("rule", RULES["all"] | RULES["loader"])
+@pytest.mark.parametrize("rule", RULES["all"] | RULES["loader"] | RULES["stores"])
 def test_every_rule_changes_something(rule: str) -> None:
     assert any(mutant.rule == rule for case in CASES for mutant in mutants_of(case))
 

@@ -27,8 +27,8 @@ Answer = Callable[[list[np.ndarray]], np.ndarray]
 
 class Case(NamedTuple):
     """A launch, what is right of its last array, and which rules make mutants of its kernel: "all", or those
-    of "order", of the "elements" that products take, of copies of "boxes", which others do not have, or
-    of a "loader", which copies boxes for the other warps."""
+    of "order", of the "elements" that products take, of copies of "boxes", which others do not have, of
+    a "loader", which copies boxes for the other warps, or of "stores" of boxes."""
 
     name: str
     golden: Golden
@@ -37,7 +37,7 @@ class Case(NamedTuple):
 
     @property
     def has_boxes(self) -> bool:
-        return self.rules in ("boxes", "loader")
+        return self.rules in ("boxes", "loader", "stores")
 
 
 class Text(NamedTuple):
@@ -54,7 +54,7 @@ class Run(NamedTuple):
 
 
 def loader_of(rules: str) -> str:
-    return f"LOADER={int(rules == 'loader')}"
+    return f"LOADER={int(rules in ('loader', 'stores'))}"
 
 
 def product(
@@ -116,6 +116,17 @@ def attention(name: str, length: int, stages: int, rules: str = "all") -> Case:
     return Case(name, golden, answer, rules)
 
 
+def stored(name: str, extents: tuple[int, int, int], tiles: tuple[int, int, int], step: int, warps: int) -> Case:
+    (M, N, K), (BM, BN, BK) = extents, tiles
+    golden = Golden(
+        f"{KERNELS}:stored_product", "*fp16:16,*fp16:16,*fp16:16,i32:16,i32:16,i32:16",
+        f"STEP={step},BM={BM},BN={BN},BK={BK},{loader_of('stores')}", "1",
+        (f"const f16[{M * K}]=random", f"const f16[{K * N}]=random", f"f16[{M * N}]=zeros",
+         f"i32={M}", f"i32={N}", f"i32={K}"), warps, 2,
+    )  # fmt: skip
+    return Case(name, golden, lambda arrays: arrays[0].reshape(M, K) @ arrays[1].reshape(K, N), "stores")
+
+
 CASES = {
     case.name: case
     for case in (
@@ -143,6 +154,8 @@ CASES = {
         product("loader, 8 warps", (128, 128, 32), 160, orders="nt", warps=8, stages=3, rules="loader"),
         masked("masked, with a loader", (48, 48, 144), 3, rules="loader"),
         attention("loader of attention", 144, 2, rules="loader"),
+        stored("stores", (112, 48, 160), (64, 64, 32), step=64, warps=4),
+        stored("stores of the same rows, 8 warps", (144, 112, 160), (128, 128, 32), step=64, warps=8),
     )
 }
 
@@ -163,7 +176,7 @@ def maps_of(scheduled: str, golden: Golden) -> tuple[str, ...]:
 
     found = []
     for argument, element, extents, strides, box, span in MAP.findall(nested(scheduled)):
-        size = {"f16": 2, "bf16": 2, "i8": 1}[element]
+        size = {"f16": 2, "bf16": 2, "i8": 1, "f32": 4}[element]
         swizzle = int(span) if int(span) >= 32 else 0
         found.append(
             f"map={argument},{size};{numbers(extents)};{numbers(strides, size)};{box.replace(' ', '')};{swizzle}"

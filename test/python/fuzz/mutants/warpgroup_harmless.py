@@ -31,6 +31,8 @@ HARMLESS = [
         "boxes of attention": (1, 2, 3),
         "masked, with a loader": (1,),
         "loader of attention": (1, 2, 3),
+        "stores": (1,),
+        "stores of the same rows, 8 warps": (1,),
     }),
     Harmless(["products awaited behind the barrier"], "One warp's wait counts for its warpgroup (README of warpsim, limits).", {
         "rows, 1 stage": (0, 1),
@@ -49,6 +51,7 @@ HARMLESS = [
         "loader, 2 stages": (0,),
         "masked, with a loader": (0, 1),
         "loader of attention": (0,),
+        "stores": (0,),
     }),
     Harmless(["copies not committed"], "The copies join the next group, which the same wait covers.", {
         "rows, 1 stage": (0,),
@@ -138,6 +141,7 @@ HARMLESS = [
         "loader, 2 stages": (2,),
         "masked, with a loader": (3, 5),
         "loader of attention": (4, 6, 8),
+        "stores": (2,),
     }),
     Harmless(["barrier behind the copies"], "One warp's wait counts for its warpgroup (README of warpsim, limits).", {
         "rows, 2 stages": (1,),
@@ -223,6 +227,8 @@ HARMLESS = [
         "loader, 8 warps": (0,),
         "masked, with a loader": (0,),
         "loader of attention": (0,),
+        "stores": (0,),
+        "stores of the same rows, 8 warps": (0,),
     }),
     Harmless(["barrier dropped"], "Another barrier follows before any thread awaits a phase.", {
         "boxes of attention": (0,),
@@ -239,6 +245,17 @@ HARMLESS = [
     }),
     Harmless(["phase not awaited"], "The slot of the values is released behind the product of the keys, too.", {
         "loader of attention": (0,),
+    }),
+    Harmless(["stores not committed"], "The group would be empty: what was stored before is in groups of its own.", {
+        "stores": (0,),
+        "stores of the same rows, 8 warps": (0,),
+    }),
+    Harmless(["earlier stores not awaited", "earlier stores awaited until they have read"], "The tiles have no row in common.", {
+        "stores": (0,),
+    }),
+    Harmless(["matrix not stored", "matrix stored elsewhere", "matrix transposed", "words of a matrix exchanged"], "The columns lie beyond the extents.", {
+        "stores": (3,),
+        "stores of the same rows, 8 warps": (7,),
     }),
 ]  # fmt: skip
 

@@ -7,86 +7,30 @@ between copies, threads and products; the others change which elements a product
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cache
 from typing import NamedTuple
 
+from box_mutants import BOX_RULES, LOADER_RULES, STORE_RULES
+from mutant_lines import (
+    BARRIER, FENCE, WAIT, Changed, Lines, Rule, block_from, drop, move_behind_barrier, moved, places, replaced, ring_size, weaken,
+)  # fmt: skip
 from warpgroup_cases import CASES, Text, compiled, simulate
 
 # From test/golden/ptx, whose path warpgroup_cases adds.
 from edits import FRESH, statements  # isort: skip
 
-Lines = list[str]
-Changed = Iterator[tuple[int, Lines]]
-
 PRODUCT = re.compile(
     r"(wgmma\.mma_async\S+ )\{([^}]*)\}, (\{[^}]*\}|\S+), (\S+), (yes|no)((?:, [01])*);"
 )
 COMMIT = "wgmma.commit_group.sync.aligned;"
-WAIT = re.compile(r"wgmma\.wait_group\.sync\.aligned (\d+);")
 COPY_WAIT = re.compile(r"cp\.async\.wait_group (\d+);")
 COPY = re.compile(r"cp\.async\.c[ag]\.shared\.global .*")
-BARRIER = re.compile(r"bar\.sync [01](, \d+)?;")
-FENCE = "fence.proxy.async.shared::cta;"
-BLOCK_END = re.compile(r"\$L__BB.*:|.*\bbra \$.*|ret;")
 DESCRIPTOR = re.compile(r"(or\.b64 (%rd\d+), %rd\d+, )(-?\d{15,});")
 REGISTER = re.compile(r"%[a-z]+\d+")
 
 
-def places(lines: Lines, pattern: str | re.Pattern[str]) -> list[int]:
-    if isinstance(pattern, str):
-        return [i for i, line in enumerate(lines) if line == pattern]
-    return [i for i, line in enumerate(lines) if pattern.fullmatch(line)]
-
-
-def replaced(lines: Lines, place: int, *new: str) -> Lines:
-    return [*lines[:place], *new, *lines[place + 1 :]]
-
-
-def moved(lines: Lines, source: int, target: int) -> Lines:
-    """The line at `source` directly behind the one at `target`, which comes later."""
-    return [*lines[:source], *lines[source + 1 : target + 1], lines[source], *lines[target + 1 :]]
-
-
-def block_from(lines: Lines, place: int) -> range:
-    """The places behind one in its basic block."""
-    end = place + 1
-    while end < len(lines) and not BLOCK_END.fullmatch(lines[end]):
-        end += 1
-    return range(place + 1, end)
-
-
 #---- Rules of order
-
-
-def drop(pattern: str | re.Pattern[str]) -> Callable[[Lines], Changed]:
-    def rule(lines: Lines) -> Changed:
-        for place in places(lines, pattern):
-            yield place, replaced(lines, place)
-
-    return rule
-
-
-def weaken(pattern: re.Pattern[str], by: int) -> Callable[[Lines], Changed]:
-    """Waits that let `by` more groups stay in flight."""
-
-    def rule(lines: Lines) -> Changed:
-        for place in places(lines, pattern):
-            match = pattern.fullmatch(lines[place])
-            assert match
-            yield place, replaced(lines, place, lines[place].replace(f" {match[1]};", f" {int(match[1]) + by};"))
-
-    return rule
-
-
-def move_behind_barrier(pattern: str | re.Pattern[str]) -> Callable[[Lines], Changed]:
-    def rule(lines: Lines) -> Changed:
-        for place in places(lines, pattern):
-            barrier = next((i for i in block_from(lines, place) if BARRIER.fullmatch(lines[i])), None)
-            if barrier is not None:
-                yield place, moved(lines, place, barrier)
-
-    return rule
 
 
 def needed_lines(lines: Lines, place: int, first: int) -> list[int]:
@@ -109,7 +53,7 @@ def move_copy_before_barrier(lines: Lines) -> Changed:
             yield place, [*rest[: barriers[-1]], *(lines[i] for i in moving), *rest[barriers[-1] :]]
 
 
-def move_behind_copies(pattern: str | re.Pattern[str]) -> Callable[[Lines], Changed]:
+def move_behind_copies(pattern: str | re.Pattern[str]) -> Rule:
     """Barriers and waits behind the copies that follow them."""
 
     def rule(lines: Lines) -> Changed:
@@ -133,7 +77,7 @@ def move_fence_before_copy_wait(lines: Lines) -> Changed:
 #---- Registers in flight
 
 
-def touch(written: str, behind: str | re.Pattern[str], operand: str) -> Callable[[Lines], Changed]:
+def touch(written: str, behind: str | re.Pattern[str], operand: str) -> Rule:
     """Inserts an instruction on the first register of the last product, sums or A, behind some lines."""
 
     def rule(lines: Lines) -> Changed:
@@ -159,7 +103,7 @@ def touch_between(lines: Lines) -> Changed:
 #---- Which elements a product takes
 
 
-def products(change: Callable[[re.Match[str]], str | None]) -> Callable[[Lines], Changed]:
+def products(change: Callable[[re.Match[str]], str | None]) -> Rule:
     def rule(lines: Lines) -> Changed:
         for place in places(lines, PRODUCT):
             match = PRODUCT.fullmatch(lines[place])
@@ -205,7 +149,7 @@ def exchange_operands(match: re.Match[str]) -> str | None:
     return None if match[3].startswith("{") else with_parts(match, a=match[4], b=match[3])
 
 
-def fields(change: Callable[[int], int]) -> Callable[[Lines], Changed]:
+def fields(change: Callable[[int], int]) -> Rule:
     """Descriptors whose bits above the address are others."""
 
     def rule(lines: Lines) -> Changed:
@@ -230,7 +174,7 @@ def row_bytes(bits: int) -> int:
     return {0: 16, 1: 128, 2: 64, 3: 32}[bits >> 62]
 
 
-def shift_start(bytes_of: Callable[[int], int]) -> Callable[[Lines], Changed]:
+def shift_start(bytes_of: Callable[[int], int]) -> Rule:
     """Descriptors whose operand begins some bytes, which depend on its rows', later."""
 
     def rule(lines: Lines) -> Changed:
@@ -243,7 +187,7 @@ def shift_start(bytes_of: Callable[[int], int]) -> Callable[[Lines], Changed]:
     return rule
 
 
-def shift_step(by: int) -> Callable[[Lines], Changed]:
+def shift_step(by: int) -> Rule:
     """Steps along k within a product that are longer."""
     step = re.compile(r"add\.s64 [ab]\d+, %rd\d+, (\d+);")
 
@@ -256,20 +200,6 @@ def shift_step(by: int) -> Callable[[Lines], Changed]:
 
 
 #---- Slots
-
-
-def ring_size(by: int) -> Callable[[Lines], Changed]:
-    """Slot numbers that begin again earlier or later."""
-    turn = re.compile(r"setp\.eq\.b32 (%p\d+), (%r\d+), ([234]);")
-
-    def rule(lines: Lines) -> Changed:
-        for place in places(lines, turn):
-            match = turn.fullmatch(lines[place])
-            assert match
-            if re.fullmatch(rf"selp\.b32 %r\d+, 0, {match[2]}, {match[1]};", lines[place + 1]):
-                yield place, replaced(lines, place, f"setp.eq.b32 {match[1]}, {match[2]}, {int(match[3]) + by};")
-
-    return rule
 
 
 def another_slot(lines: Lines) -> Changed:
@@ -297,92 +227,7 @@ def first_slot(lines: Lines) -> Changed:
         yield place, replaced(lines, place, lines[place], f"add.s32 {match[1]}, {match[1]}, 2048;")
 
 
-#---- Boxes
-
-PHASE_WAIT = re.compile(r"mbarrier\.try_wait\.parity\S+ done, \[(%\w+)\], (%\w+);")
-EXPECT = re.compile(r"(mbarrier\.arrive\.expect_tx\S+ _, \[%\w+\], )(\d+);")
-BOX = re.compile(r"(cp\.async\.bulk\.tensor\S+ )\[(%\w+)\], \[(%\w+), \{([^}]*)\}\], \[(%\w+)\];")
-PHASE_INIT = re.compile(r"mbarrier\.init\S+ \[%\w+\+\d+\], 1;")
-FREE_INIT = re.compile(r"(mbarrier\.init\S+ \[%\w+\+\d+\], )([48]);")
-RELEASE = re.compile(r"mbarrier\.arrive\.shared\S+ _, \[(%\w+)\];")
-ELECTED = re.compile(r"selp\.b32 (%\w+), 1, 0, elected;")
-
-
-def rewrite(pattern: re.Pattern[str], change: Callable[[re.Match[str]], tuple[str, ...]]) -> Callable[[Lines], Changed]:
-    """Lines in place of each that matches."""
-
-    def rule(lines: Lines) -> Changed:
-        for place in places(lines, pattern):
-            match = pattern.fullmatch(lines[place])
-            assert match
-            yield place, replaced(lines, place, *change(match))
-
-    return rule
-
-
-def move_box(dim: int) -> Callable[[re.Match[str]], tuple[str, ...]]:
-    """The box that begins 8 elements later along a dimension."""
-
-    def change(match: re.Match[str]) -> tuple[str, ...]:
-        at = match[4].split(", ")
-        before, at[dim] = at[dim], "%other"
-        return f"add.s32 %other, {before}, 8;", match[0].replace(f"{{{match[4]}}}", f"{{{', '.join(at)}}}")
-
-    return change
-
-
-BOX_RULES: dict[str, Callable[[Lines], Changed]] = {
-    "phase not awaited": drop("@!done bra again;"),
-    "phase of the other parity awaited": rewrite(
-        PHASE_WAIT, lambda m: (f"xor.b32 %other, {m[2]}, 1;", m[0].replace(f", {m[2]};", ", %other;"))
-    ),
-    "another phase awaited": rewrite(PHASE_WAIT, lambda m: (m[0].replace(f"[{m[1]}]", f"[{m[1]}+8]"),)),
-    "fewer bytes expected": rewrite(EXPECT, lambda m: (f"{m[1]}{int(m[2]) - 16};",)),
-    "more bytes expected": rewrite(EXPECT, lambda m: (f"{m[1]}{int(m[2]) + 16};",)),
-    "bytes not expected": drop(EXPECT),
-    "bytes expected twice": rewrite(EXPECT, lambda m: (m[0], m[0])),
-    "box not copied": drop(BOX),
-    "box copied twice": rewrite(BOX, lambda m: (m[0], m[0])),
-    "box further along rows": rewrite(BOX, move_box(0)),
-    "box further down": rewrite(BOX, move_box(1)),
-    "box to another place": rewrite(BOX, lambda m: (m[0].replace(f"[{m[2]}]", f"[{m[2]}+1024]", 1),)),
-    "box of another phase": rewrite(BOX, lambda m: (m[0].replace(f", [{m[5]}];", f", [{m[5]}+8];"),)),
-    "boxes copied by every lane": rewrite(ELECTED, lambda m: (f"mov.b32 {m[1]}, 1;",)),
-    "phases not made": drop(PHASE_INIT),
-    "phases of two arrivals": rewrite(PHASE_INIT, lambda m: (m[0].replace(", 1;", ", 2;"),)),
-}  # fmt: skip
-
-def move_behind_release(lines: Lines) -> Changed:
-    """Waits for products, which are in a block before that of the release."""
-    for place in places(lines, WAIT):
-        release = next((i for i in range(place, min(place + 12, len(lines))) if RELEASE.fullmatch(lines[i])), None)
-        if release is not None:
-            yield place, moved(lines, place, next(i for i in range(release, len(lines)) if lines[i].endswith(":")))
-
-
-def release_by_every_lane(lines: Lines) -> Changed:
-    """The branch around a release of those lanes that have none is not taken."""
-    for place in places(lines, RELEASE):
-        branch = next((i for i in range(place, 0, -1) if re.fullmatch(r"@%p\d+ bra \$.*", lines[i])), None)
-        if branch is not None and lines[branch + 1 : place] and place in block_from(lines, branch):
-            yield place, replaced(lines, branch)
-
-
-LOADER_RULES: dict[str, Callable[[Lines], Changed]] = {
-    "slot not released": drop(RELEASE),
-    "slot released twice": rewrite(RELEASE, lambda m: (m[0], m[0])),
-    "another slot released": rewrite(RELEASE, lambda m: (m[0].replace(f"[{m[1]}]", f"[{m[1]}+8]"),)),
-    "slot released by every lane": release_by_every_lane,
-    "free for one warp fewer": rewrite(FREE_INIT, lambda m: (f"{m[1]}{int(m[2]) - 1};",)),
-    "free for one warp more": rewrite(FREE_INIT, lambda m: (f"{m[1]}{int(m[2]) + 1};",)),
-    "free for half of the warps": rewrite(FREE_INIT, lambda m: (f"{m[1]}{int(m[2]) // 2};",)),
-    "program begins without the loader": rewrite(re.compile(r"bar\.sync 0;"), lambda m: ("bar.sync 1, 128;",)),
-    "products awaited behind the release": move_behind_release,
-    "a slot fewer": ring_size(-1),
-    "a slot more": ring_size(1),
-}  # fmt: skip
-
-ORDER_RULES: dict[str, Callable[[Lines], Changed]] = {
+ORDER_RULES: dict[str, Rule] = {
     "proxy fence dropped": drop(FENCE),
     "proxy fence before the wait for copies": move_fence_before_copy_wait,
     "proxy fence behind the barrier": move_behind_barrier(FENCE),
@@ -411,7 +256,7 @@ ORDER_RULES: dict[str, Callable[[Lines], Changed]] = {
     "A in flight overwritten": touch("mov.b32 {0}, 0;", COMMIT, "a"),
 }  # fmt: skip
 
-ELEMENT_RULES: dict[str, Callable[[Lines], Changed]] = {
+ELEMENT_RULES: dict[str, Rule] = {
     "sums exchanged": products(lambda m: with_parts(m, sums=swap(m[2], 0, 1))),
     "sums of other rows exchanged": products(lambda m: with_parts(m, sums=swap(m[2], 0, -1))),
     "registers of A exchanged": products(swap_a),
@@ -440,6 +285,7 @@ ELEMENT_RULES: dict[str, Callable[[Lines], Changed]] = {
 RULES = {
     "all": ORDER_RULES | ELEMENT_RULES, "order": ORDER_RULES, "elements": ELEMENT_RULES,
     "boxes": ORDER_RULES | BOX_RULES, "loader": ORDER_RULES | BOX_RULES | LOADER_RULES,
+    "stores": ORDER_RULES | STORE_RULES,
 }  # fmt: skip
 
 # Rules whose every mutant touches what a product in flight has: a run that reports nothing is a miss, whatever

@@ -1,6 +1,7 @@
-// Loads whose tiles are boxes of strided arrays, which a machine copies to shared memory by itself.
-#ifndef PASSES_SIMT_PIPELINE_BOXCOPIES_H
-#define PASSES_SIMT_PIPELINE_BOXCOPIES_H
+// Tiles of loads and stores that are boxes of strided arrays: a machine copies them by itself,
+// between those arrays and shared memory.
+#ifndef PASSES_SIMT_BOXES_H
+#define PASSES_SIMT_BOXES_H
 #include "ir/layout/OperandSlabs.h"
 #include "ir/simt/Simt.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -10,15 +11,25 @@
 namespace tw::simt {
 
 /// The array that a tile is a box of, and where the box begins.
-struct BoxSource {
+struct BoxPlace {
   TensorMapAttr map;
   llvm::SmallVector<Polynomial> coordinates; // the innermost dimension first
 };
 
 /// Reads a load as that of a box, which lies in `slabs`; none where it is not known to be one, for
 /// the reason in `obstacle`. A launch still refuses arrays that no map describes.
-std::optional<BoxSource> boxSourceOf(const IndexFacts &facts, tile::LoadOp load,
-                                     const OperandSlabs &slabs, llvm::StringRef &obstacle);
+std::optional<BoxPlace> boxOfLoad(const IndexFacts &facts, tile::LoadOp load,
+                                  const OperandSlabs &slabs, llvm::StringRef &obstacle);
+/// The same of a store, or of an atomic whose result nobody uses.
+std::optional<BoxPlace> boxOfStore(const IndexFacts &facts, mlir::Operation *store,
+                                   const OperandSlabs &slabs, llvm::StringRef &obstacle);
+
+/// Returns true if `later` may be executed after `op`, in the same iteration of the loops around
+/// both or in a later one.
+bool mayFollow(mlir::Operation *later, mlir::Operation *op);
+/// Returns true if an operation may tell the program what others have written, or has effects that
+/// nobody knows.
+bool mayOrder(mlir::Operation *op);
 
 /// Emits a coordinate in 32 bits.
 mlir::Value emitCoordinate(mlir::OpBuilder &builder, mlir::Location loc,

@@ -1,5 +1,5 @@
-// Finds the boxes of strided arrays among loads.
-#include "passes/simt/pipeline/BoxCopies.h"
+// Finds the boxes of strided arrays among loads and stores.
+#include "passes/simt/Boxes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -26,12 +26,12 @@ struct MapDim {
   int64_t box = 1;
 };
 
-/// Reads one load.
+/// Reads one load or store.
 struct BoxReader {
-  BoxReader(const IndexFacts &facts, LoadOp load, const OperandSlabs &slabs, StringRef &obstacle)
-      : facts(facts), load(load), slabs(slabs), obstacle(obstacle) {}
+  BoxReader(const IndexFacts &facts, Operation *op, const OperandSlabs &slabs, StringRef &obstacle)
+      : facts(facts), access(op), slabs(slabs), obstacle(obstacle) {}
 
-  std::optional<BoxSource> read();
+  std::optional<BoxPlace> read();
   bool readPointers(const std::optional<StridedTile> &tile);
   bool readOffset(const Polynomial &offset);
   bool takeLimit(const IndexLimit &limit);
@@ -47,7 +47,7 @@ struct BoxReader {
   }
 
   const IndexFacts &facts;
-  LoadOp load;
+  tile::MemoryAccess access;
   OperandSlabs slabs;
   StringRef &obstacle;
   Value base;
@@ -57,9 +57,20 @@ struct BoxReader {
 
 //===-- Addresses ----------------------------------------------------------------------------===//
 
-/// Returns true if an operation may tell the program what others have written, or has effects that
-/// nobody knows.
-static bool mayOrder(Operation *op) {
+/// Returns true if a loop is around an operation, within or as `op`'s ancestors.
+static bool isInLoop(Operation *op) {
+  return op && (isa<LoopLikeOpInterface>(op) || op->getParentOfType<LoopLikeOpInterface>());
+}
+
+bool tw::simt::mayFollow(Operation *later, Operation *op) {
+  for (Operation *at = op; at && at->getBlock(); at = at->getParentOp())
+    if (Operation *other = at->getBlock()->findAncestorOpInBlock(*later))
+      return isInLoop(at->getParentOp()) || (other != at && at->isBeforeInBlock(other)) ||
+             (other == at && isa<LoopLikeOpInterface>(at));
+  return true;
+}
+
+bool tw::simt::mayOrder(Operation *op) {
   if (auto load = dyn_cast<LoadOp>(op))
     return load.getIsVolatile();
   if (isa<tile::InlineAsmOp, tile::ExternCallOp>(op))
@@ -71,11 +82,8 @@ static bool mayOrder(Operation *op) {
 /// before it does: copies of boxes are ordered with neither.
 static bool mayBeWritten(LoadOp load) {
   auto function = load->getParentOfType<FunctionOpInterface>();
-  Block &body = function.getFunctionBody().front();
-  Operation *own = body.findAncestorOpInBlock(*load);
   WalkResult result = function->walk([&](Operation *op) -> WalkResult {
-    Operation *other = body.findAncestorOpInBlock(*op);
-    if (!other || (other != own && !other->isBeforeInBlock(own)))
+    if (op == function || !mayFollow(load, op))
       return WalkResult::advance();
     auto access = dyn_cast<tile::MemoryAccess>(op);
     bool isWriting = access && access.isOrdered() && mayAlias(load.getPtr(), access.getPointers());
@@ -124,7 +132,7 @@ bool BoxReader::readPointers(const std::optional<StridedTile> &tile) {
   base = tile->base;
   if (facts.of(base).axes.front().divisibility < kPieceBytes)
     return fail("its array is not known to begin at a multiple of 16 bytes");
-  ArrayRef<int64_t> shape = tile::shapeOf(load.getType());
+  ArrayRef<int64_t> shape = tile::shapeOf(access.getPointers().getType());
   unsigned rows = slabs.dim, others = 1 - rows;
   std::optional<Monomial> stride = tile->steps[others].single();
   if (!tile->steps[rows].isOne() || !stride || !stride->isFixed() || stride->factor < 0)
@@ -159,7 +167,9 @@ bool BoxReader::readMask(Value mask) {
 bool BoxReader::readWraps(ArrayRef<IndexLimit> wraps) {
   for (const IndexLimit &wrap : wraps) {
     bool isMasked = dimOfTile(wrap.dim).extent.has_value();
-    if (!takeLimit(wrap) || (!isMasked && !isUnusedBeyond(facts, load.getResult(), wrap)))
+    bool isLoad = isa<LoadOp>(access.getOperation());
+    bool mayBeUsed = !isMasked && !(isLoad && isUnusedBeyond(facts, access->getResult(0), wrap));
+    if (!takeLimit(wrap) || mayBeUsed)
       return fail("its indices begin again at an extent, beyond which results may be used");
   }
   return true;
@@ -204,7 +214,7 @@ static LaunchProductAttr productOf(MLIRContext *context, const Monomial &monomia
 }
 
 TensorMapAttr BoxReader::describe() {
-  MLIRContext *context = load.getContext();
+  MLIRContext *context = access.getContext();
   SmallVector<LaunchProductAttr> extents, strides;
   SmallVector<int64_t> box;
   for (const MapDim &dim : dims) {
@@ -214,11 +224,24 @@ TensorMapAttr BoxReader::describe() {
       strides.push_back(productOf(context, dim.stride));
   }
   return TensorMapAttr::get(context, cast<BlockArgument>(base).getArgNumber(),
-                            tile::elementTypeOf(load.getType()), extents, strides, box,
+                            cast<tile::PtrType>(base.getType()).getPointee(), extents, strides, box,
                             slabs.spanBytes);
 }
 
-std::optional<BoxSource> BoxReader::read() {
+std::optional<BoxPlace> BoxReader::read() {
+  std::optional<StridedTile> tile = stridedTileOf(facts, access.getPointers());
+  Value mask = access.getAccessMask();
+  if (!readPointers(tile) || (mask && !readMask(mask)) || !readWraps(tile->wraps) ||
+      !checkStrides() || !checkCoordinates())
+    return std::nullopt;
+  BoxPlace place{describe(), {}};
+  for (const MapDim &dim : dims)
+    place.coordinates.push_back(dim.coordinate);
+  return place;
+}
+
+std::optional<BoxPlace> tw::simt::boxOfLoad(const IndexFacts &facts, LoadOp load,
+                                            const OperandSlabs &slabs, StringRef &obstacle) {
   if (!fillsWithZeros(load) || load.getIsVolatile()) {
     obstacle = "its masked elements are not 0, or it is volatile";
     return std::nullopt;
@@ -227,19 +250,12 @@ std::optional<BoxSource> BoxReader::read() {
     obstacle = "the kernel, or a program that it waits for, may write what is read";
     return std::nullopt;
   }
-  std::optional<StridedTile> tile = stridedTileOf(facts, load.getPtr());
-  if (!readPointers(tile) || (load.getMask() && !readMask(load.getMask())) ||
-      !readWraps(tile->wraps) || !checkStrides() || !checkCoordinates())
-    return std::nullopt;
-  BoxSource source{describe(), {}};
-  for (const MapDim &dim : dims)
-    source.coordinates.push_back(dim.coordinate);
-  return source;
+  return BoxReader(facts, load, slabs, obstacle).read();
 }
 
-std::optional<BoxSource> tw::simt::boxSourceOf(const IndexFacts &facts, LoadOp load,
-                                               const OperandSlabs &slabs, StringRef &obstacle) {
-  return BoxReader(facts, load, slabs, obstacle).read();
+std::optional<BoxPlace> tw::simt::boxOfStore(const IndexFacts &facts, Operation *store,
+                                             const OperandSlabs &slabs, StringRef &obstacle) {
+  return BoxReader(facts, store, slabs, obstacle).read();
 }
 
 Value tw::simt::emitCoordinate(OpBuilder &builder, Location loc, const Polynomial &coordinate) {
