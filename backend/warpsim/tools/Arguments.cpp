@@ -14,13 +14,16 @@ struct TypeRow {
   const char *name;
   unsigned bytes;
   bool isFloat;
+  const FloatFormat *format = nullptr; // of floats below 32 bits
 };
 } // namespace
 
 static const TypeRow *findType(const std::string &name) {
-  static constexpr TypeRow rows[] = {{"i1", 1, false},  {"i8", 1, false},  {"i16", 2, false},
-                                     {"i32", 4, false}, {"i64", 8, false}, {"f16", 2, true},
-                                     {"bf16", 2, true}, {"f32", 4, true},  {"f64", 8, true}};
+  static constexpr TypeRow rows[] = {
+      {"i1", 1, false},          {"i8", 1, false},         {"i16", 2, false},
+      {"i32", 4, false},         {"i64", 8, false},        {"e4m3", 1, true, &kE4m3},
+      {"e5m2", 1, true, &kE5m2}, {"f16", 2, true, &kHalf}, {"bf16", 2, true, &kBrain},
+      {"f32", 4, true},          {"f64", 8, true}};
   for (const TypeRow &row : rows)
     if (name == row.name)
       return &row;
@@ -30,10 +33,8 @@ static const TypeRow *findType(const std::string &name) {
 unsigned Argument::elementBytes() const { return findType(type)->bytes; }
 
 static uint64_t encodeNumber(const std::string &type, double value) {
-  if (type == "f16")
-    return roundToFormat(value, kHalf, Rounding::Rn);
-  if (type == "bf16")
-    return roundToFormat(value, kBrain, Rounding::Rn);
+  if (const FloatFormat *format = findType(type)->format)
+    return roundToFormat(value, *format, Rounding::Rn);
   if (type == "f32")
     return std::bit_cast<uint32_t>(float(value));
   if (type == "f64")
@@ -45,10 +46,8 @@ double Argument::element(uint64_t index) const {
   uint64_t bits = 0;
   unsigned size = elementBytes();
   memcpy(&bits, data + index * size, size);
-  if (type == "f16")
-    return valueOfCode(uint32_t(bits), kHalf);
-  if (type == "bf16")
-    return valueOfCode(uint32_t(bits), kBrain);
+  if (const FloatFormat *format = findType(type)->format)
+    return valueOfCode(uint32_t(bits), *format);
   if (type == "f32")
     return double(std::bit_cast<float>(uint32_t(bits)));
   if (type == "f64")
