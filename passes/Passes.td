@@ -288,6 +288,8 @@ def SelectMma : Pass<"select-mma", "::mlir::ModuleOp">, Takes<"padded"> {
     // becomes, on 4 warps of a target with this instruction
     %c = simt.mma %a, %b, %acc by <16 x 8 x 16, f16, f16 -> f32> warps [2, 2] ieee : ...
     ```
+    Bytes that were extended because they have no sign are given to instructions that take them. Where sums of an
+    instruction lose bits, `partial_depth` says how many elements along k one may have.
   }];
   let options = [Option<"numWarps", "num-warps", "unsigned", "4", "warps of a program">];
   let dependentDialects = ["::tw::simt::SimtDialect", "::mlir::arith::ArithDialect"];

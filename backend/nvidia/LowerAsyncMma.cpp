@@ -97,9 +97,10 @@ void tw::nvidia::lowerGroupMma(Lowering &lowering, simt::GroupMmaOp op) {
   tile::MmaAttr mma = op.getInstruction().getMma();
   InlinePtx code(lowering.builder, lowering.loc);
   SmallVector<std::string> registers;
-  bool isZero = op.getAcc().empty();
+  bool isZero = op.getAcc().empty() || op.getZeroed();
   for (auto [index, type] : llvm::enumerate(op.getResultTypes()))
-    registers.push_back(code.addEarlyResult(type, isZero ? Value() : op.getAcc()[index]));
+    registers.push_back(
+        code.addEarlyResult(type, op.getAcc().empty() ? Value() : op.getAcc()[index]));
   simt::SlabsAttr slabsOfA = op.getASlabs().value_or(nullptr);
   GroupOperand a =
       slabsOfA ? addDescriptors(lowering, code, "a", op.getA().front(), slabsOfA, op.getAOffsets())

@@ -54,7 +54,9 @@ StringRef tw::nvidia::ptxName(Type type) {
       .Case<Float64Type>([](auto) { return "f64"; })
       .Case<Float8E4M3FNType>([](auto) { return "e4m3"; })
       .Case<Float8E5M2Type>([](auto) { return "e5m2"; })
-      .Case<IntegerType>([](IntegerType type) { return type.getWidth() == 8 ? "s8" : "s32"; })
+      .Case<IntegerType>([](IntegerType type) {
+        return type.getWidth() != 8 ? "s32" : type.isUnsigned() ? "u8" : "s8";
+      })
       .Default([](Type) { return StringRef(); });
 }
 
@@ -65,11 +67,13 @@ static std::string extentsOf(tile::MmaAttr instruction) {
 }
 
 /// LLVM's name of the instruction. It names all types of f16 products, the result's and the
-/// accumulator's, of others the operands' only.
+/// accumulator's, of others the operands' only, once where they are equal.
 static std::string intrinsicOf(tile::MmaAttr instruction) {
   std::string name = "mma." + extentsOf(instruction) + ".";
+  if (instruction.getA() != instruction.getB())
+    name += ptxName(instruction.getA()).str() + ".";
   if (!instruction.getA().isF16())
-    return name + ptxName(instruction.getA()).str();
+    return name + ptxName(instruction.getB()).str();
   std::string accumulator = ptxName(instruction.getAccumulator()).str();
   return name + accumulator + "." + accumulator;
 }

@@ -156,10 +156,8 @@ static FailureOr<PyValue> emitDot(BuiltinCall &call) {
   TypedValue a, b;
   DotOptions options;
   std::string precision;
-  // Sums are exact to the accumulator's type on every device, which is better than any number here.
-  std::optional<int64_t> numImprecise;
   if (failed(call.read(a, b, options.acc)) || failed(readPrecision(call, 3, 4, precision)) ||
-      failed(call.readFrom(5, numImprecise, options.outDType)))
+      failed(call.readFrom(5, options.maxImprecise, options.outDType)))
     return failure();
   options.precision = precision;
   return call.orReport(call.tiles().dot(a, b, options));

@@ -47,6 +47,7 @@ struct DotOptions {
   std::optional<TypedValue> acc = std::nullopt;
   llvm::StringRef precision = "";               // "", tf32, tf32x3, ieee, bf16x3 or bf16x6
   std::optional<DType> outDType = std::nullopt; // without acc
+  std::optional<int64_t> maxImprecise = std::nullopt; // elements along k; nothing: the machine's
 };
 } // namespace tw
 #endif

@@ -243,12 +243,16 @@ static std::optional<Reason> checkAccumulator(const TypedValue &a, const TypedVa
 }
 
 TileOr TileBuilder::dot(TypedValue a, TypedValue b, const DotOptions &options) {
-  auto [acc, precision, outDType] = options;
+  auto [acc, precision, outDType, maxImprecise] = options;
   std::optional<tile::InputPrecision> inputPrecision =
       precision.empty() ? tile::InputPrecision::IEEE : tile::symbolizeInputPrecision(precision);
   if (!inputPrecision)
     return operandError(Code::UnknownOption, "unknown input precision \"" + precision.str() + "\"",
                         "choose one of \"tf32\", \"tf32x3\", \"ieee\", \"bf16x3\", \"bf16x6\"");
+  if (maxImprecise && *maxImprecise < 0)
+    return operandError(Code::UnknownOption,
+                        "max_num_imprecise_acc is " + std::to_string(*maxImprecise),
+                        "give a number of elements along K, or None for the target's own");
   OrReason<Shape> shape = productShape(a, b, acc);
   if (!shape)
     return shape.reason();
@@ -277,8 +281,10 @@ TileOr TileBuilder::dot(TypedValue a, TypedValue b, const DotOptions &options) {
     a = convert(a, findDType("int16"));
     b = convert(b, findDType("int16"));
   }
+  mlir::IntegerAttr most =
+      maxImprecise ? builder.getI64IntegerAttr(*maxImprecise) : mlir::IntegerAttr();
   if (shape->size() <= 3)
-    return typed(create<tile::DotOp>(a.value, b.value, acc->value, *inputPrecision), dtype);
+    return typed(create<tile::DotOp>(a.value, b.value, acc->value, *inputPrecision, most), dtype);
   // One batch dimension stands for all of them.
   auto flat = [&](TypedValue tile) {
     int64_t batch = mlir::ShapedType::getNumElements(tile.shape().drop_back(2));
@@ -286,6 +292,6 @@ TileOr TileBuilder::dot(TypedValue a, TypedValue b, const DotOptions &options) {
     return reshape(tile, last, /*allowReorder=*/false)->value;
   };
   TypedValue product =
-      typed(create<tile::DotOp>(flat(a), flat(b), flat(*acc), *inputPrecision), dtype);
+      typed(create<tile::DotOp>(flat(a), flat(b), flat(*acc), *inputPrecision, most), dtype);
   return reshape(product, *shape, /*allowReorder=*/false);
 }

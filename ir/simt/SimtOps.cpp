@@ -237,9 +237,17 @@ LogicalResult DotSharedOp::verify() {
 
 //===-- Matrix products ----------------------------------------------------------------------===//
 
-/// The type of an operand's elements in memory: f32 holds tf32.
+/// The type of an operand's elements in memory: f32 holds tf32, i8 holds unsigned bytes.
 static Type storedType(Type type) {
+  if (type.isUnsignedInteger(8))
+    return IntegerType::get(type.getContext(), 8);
   return isa<FloatTF32Type>(type) ? Type(Float32Type::get(type.getContext())) : type;
+}
+
+/// Returns true if sums apart from the accumulator are those of whole instructions.
+static bool isWholePart(std::optional<uint64_t> partialDepth, AsyncMmaAttr instruction) {
+  return !partialDepth || (*partialDepth % instruction.getMma().getK() == 0 &&
+                           instruction.getMma().getAccumulator().isF32());
 }
 
 /// Why whole instructions of warps cannot make a product of these extents, or nothing.
@@ -307,6 +315,8 @@ LogicalResult MmaOp::verify() {
                      !hasRowsForGroups(*getAsync(), shapeOf(getType()), getWarps().front())))
     return emitOpError("instructions of several warps take their rows in order, one warp below "
                        "the other");
+  if (getPartialDepth() && (!getAsync() || !isWholePart(getPartialDepth(), *getAsync())))
+    return emitOpError("partial sums are those of whole instructions of several warps, in f32");
   return success();
 }
 
@@ -358,6 +368,8 @@ LogicalResult MmaAsyncOp::verify() {
       layoutOf(getType()) !=
           mmaLayout(instruction, MmaOperand::Accumulator, shapeOf(getType()), {numWarps, 1}))
     return emitOpError("the accumulator must have the instruction's layout over all warps");
+  if (!isWholePart(getPartialDepth(), getInstruction()))
+    return emitOpError("partial sums are those of whole instructions, in f32");
   return success();
 }
 

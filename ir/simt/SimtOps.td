@@ -12,6 +12,8 @@ include "mlir/Interfaces/InferTypeOpInterface.td"
 class Simt_Op<string mnemonic, list<Trait> traits = []> : Op<Simt_Dialect, mnemonic, traits>;
 def Simt_Instruction : ConfinedAttr<Tile_MmaAttr, [AttrConstraint<
     CPred<"::llvm::cast<::tw::tile::MmaAttr>($_self).isOfWarp()">, "matrix instruction of a warp">]>;
+// Elements along k whose products are summed apart from the accumulator: whole instructions.
+def Simt_PartialDepth : ConfinedAttr<I64Attr, [IntPositive]>;
 class Simt_PureOp<string mnemonic, list<Trait> traits = []> : Simt_Op<mnemonic, !listconcat([Pure], traits)>;
 
 //===-- Stages laid-out and scheduled: whole tiles ------------------------------------------------===//
@@ -206,13 +208,15 @@ def Simt_MmaOp : Simt_PureOp<"mma", [AllTypesMatch<["acc", "result"]>]> {
     `warps` of the CTA lie side by side along each dimension of the product. Where it is `interleaved`, lanes
     hold that many neighbours along each dimension, and last along the inner one. From the stage laid-out
     on, the tiles have the layouts of `mmaLayout`. The operands' element type is the instruction's; f32 stands
-    for tf32, of which `precision` says whether operands are rounded (tf32) or split into two (tf32x3). With `async`,
-    instructions of several warps are to compute it, which stage-through-shared gives their operands.
+    for tf32, of which `precision` says whether operands are rounded (tf32) or split into two (tf32x3). Unsigned bytes
+    are i8. With `async`, instructions of several warps are to compute it, which stage-through-shared gives their operands;
+    `partial_depth` is as of `mma_async`.
   }];
   let arguments = (ins Tile_Tile:$a, Tile_Tile:$b, Tile_Tile:$acc, Simt_Instruction:$instruction, DenseI64ArrayAttr:$warps,
-    Tile_InputPrecision:$precision, OptionalAttr<DenseI64ArrayAttr>:$interleave, OptionalAttr<Tile_AsyncMmaAttr>:$async);
+    Tile_InputPrecision:$precision, OptionalAttr<DenseI64ArrayAttr>:$interleave, OptionalAttr<Tile_AsyncMmaAttr>:$async,
+    OptionalAttr<Simt_PartialDepth>:$partial_depth);
   let results = (outs Tile_Tile:$result);
-  let assemblyFormat = "$a `,` $b `,` $acc `by` qualified($instruction) `warps` $warps (`interleaved` $interleave^)? $precision (`async` $async^)? attr-dict `:` type($a) `,` type($b) `->` type($result)";
+  let assemblyFormat = "$a `,` $b `,` $acc `by` qualified($instruction) `warps` $warps (`interleaved` $interleave^)? $precision (`async` $async^)? (`partial_depth` $partial_depth^)? attr-dict `:` type($a) `,` type($b) `->` type($result)";
   let hasVerifier = 1;
 }
 
@@ -222,11 +226,14 @@ def Simt_MmaAsyncOp : Simt_Op<"mma_async", [MemoryEffects<[MemRead, MemWrite]>, 
     The products start in order, each as a group of its own. Until an `mma_wait` for its group nobody may touch the
     result, an `a` in registers, or the buffers, but as the `acc` of another product. A buffer may hold its operand
     transposed; its layout is one of `ir/layout/OperandSlabs`.
+
+    With `partial_depth`, sums of so many elements along k begin at 0 and are added to `acc` by other instructions, each
+    when its products are done. Such an operation waits for its products, and for all that were started before it.
   }];
   let arguments = (ins AnyTypeOf<[Tile_Tile, Simt_SharedType]>:$a, Simt_SharedType:$b, Tile_Tile:$acc, Tile_AsyncMmaAttr:$instruction,
-    UnitAttr:$transposed_a, UnitAttr:$transposed_b);
+    UnitAttr:$transposed_a, UnitAttr:$transposed_b, OptionalAttr<Simt_PartialDepth>:$partial_depth);
   let results = (outs Tile_Tile:$result);
-  let assemblyFormat = "$a (`transposed_a` $transposed_a^)? `,` $b (`transposed_b` $transposed_b^)? `,` $acc `by` $instruction attr-dict `:` type($a) `,` type($b) `->` type($result)";
+  let assemblyFormat = "$a (`transposed_a` $transposed_a^)? `,` $b (`transposed_b` $transposed_b^)? `,` $acc `by` $instruction (`partial_depth` $partial_depth^)? attr-dict `:` type($a) `,` type($b) `->` type($result)";
   let hasVerifier = 1;
 }
 
@@ -428,12 +435,13 @@ def Simt_GroupMmaOp : Simt_Op<"group_mma", [MemoryEffects<[MemRead, MemWrite]>, 
     the address of an operand in `b_slabs`, and `b_offsets` those of the blocks' steps in it, in bytes before anything
     is swizzled: of the first block, step by step, then of the second. So is `a`, the address of the warps' first rows;
     or it is words in the order of `mmaFragment`, for each block and step. Accumulators are those of the first block of
-    rows, block of columns after block of columns, in the order of `mmaFragment`, packed. Without `acc` they begin as 0.
+    rows, block of columns after block of columns, in the order of `mmaFragment`, packed. Without `acc` they begin as 0;
+    `zeroed`, they do so too, in the registers of `acc`, whose values nobody needs any longer.
   }];
   let arguments = (ins Variadic<AnyType>:$a, AnyType:$b, Variadic<AnyType>:$acc, Tile_AsyncMmaAttr:$instruction, I64Attr:$columns, I64Attr:$steps,
-    OptionalAttr<Simt_SlabsAttr>:$a_slabs, Simt_SlabsAttr:$b_slabs, DenseI64ArrayAttr:$a_offsets, DenseI64ArrayAttr:$b_offsets);
+    OptionalAttr<Simt_SlabsAttr>:$a_slabs, Simt_SlabsAttr:$b_slabs, DenseI64ArrayAttr:$a_offsets, DenseI64ArrayAttr:$b_offsets, UnitAttr:$zeroed);
   let results = (outs Variadic<AnyType>:$results);
-  let assemblyFormat = "$instruction `columns` $columns `steps` $steps `(` $a `)` (`in` $a_slabs^)? $a_offsets `,` $b `in` $b_slabs $b_offsets `,` `(` $acc `)` attr-dict `:` functional-type(operands, $results)";
+  let assemblyFormat = "$instruction `columns` $columns `steps` $steps `(` $a `)` (`in` $a_slabs^)? $a_offsets `,` $b `in` $b_slabs $b_offsets `,` (`zeroed` $zeroed^)? `(` $acc `)` attr-dict `:` functional-type(operands, $results)";
   let hasVerifier = 1;
 }
 

@@ -130,7 +130,8 @@ LogicalResult TargetAttr::verify(function_ref<InFlightDiagnostic()> emitError, u
 }
 
 LogicalResult AsyncMmaAttr::verify(function_ref<InFlightDiagnostic()> emitError, MmaAttr mma,
-                                   unsigned warps, unsigned columns, unsigned spanBytes, bool) {
+                                   unsigned warps, unsigned columns, unsigned spanBytes, bool,
+                                   unsigned preciseDepth) {
   if (!mma.isOfWarp() || mma.getM() != 16 || mma.getN() != 8 ||
       mma.getK() * registerBits(mma.getA()) != 256)
     return emitError()
@@ -139,6 +140,8 @@ LogicalResult AsyncMmaAttr::verify(function_ref<InFlightDiagnostic()> emitError,
     return emitError() << "warps and columns are powers of two, and columns hold an instruction";
   if (spanBytes < 16 || spanBytes > 128 || !llvm::isPowerOf2_32(spanBytes))
     return emitError() << "rows span 16, 32, 64 or 128 bytes";
+  if (preciseDepth % mma.getK() != 0 || (preciseDepth != 0 && !mma.getAccumulator().isF32()))
+    return emitError() << "sums of f32 that lose bits are those of whole instructions";
   return success();
 }
 

@@ -82,10 +82,12 @@ def Tile_AsyncMmaAttr : AttrDef<Tile_Dialect, "AsyncMma"> {
     the product. `mma` says how a warp holds them: its accumulator, and A where that is in registers, in the fragments of
     as many such instructions as there are columns, up to `columns`. B, and A where it is there, lie in shared memory in
     slabs (`ir/layout/OperandSlabs`) of rows of up to `span_bytes`; `across` if these rows may also run along m or n, not
-    only along k.
+    only along k. Where its sums lose bits that the accumulator's type holds, a program adds up those of at most
+    `precise_depth` elements along k unless it allows more; 0 says that they lose none.
   }];
-  let parameters = (ins "::tw::tile::MmaAttr":$mma, "unsigned":$warps, "unsigned":$columns, "unsigned":$span_bytes, "bool":$across);
-  let assemblyFormat = "`<` struct($mma, $warps, $columns, $span_bytes, $across) `>`";
+  let parameters = (ins "::tw::tile::MmaAttr":$mma, "unsigned":$warps, "unsigned":$columns, "unsigned":$span_bytes, "bool":$across,
+    DefaultValuedParameter<"unsigned", "0">:$precise_depth);
+  let assemblyFormat = "`<` struct($mma, $warps, $columns, $span_bytes, $across, $precise_depth) `>`";
   let genVerifyDecl = 1;
 }
 

@@ -294,9 +294,14 @@ def Tile_YieldOp : Tile_PureOp<"yield", [Terminator, ReturnLike, ParentOneOf<["R
 
 def Tile_DotOp : Tile_PureOp<"dot", [AllTypesMatch<["acc", "result"]>]> {
   let summary = "acc + a * b for a [M, K], b [K, N], acc [M, N], or batched with one leading dimension";
+  let description = [{
+    Where the machine's sums of 8-bit floats lose bits, those of at most `max_imprecise` elements along k may: by default,
+    of as many as the machine's description says.
+  }];
   let arguments = (ins Tile_TileOf<[AnyFloat, AnySignlessInteger]>:$a, Tile_TileOf<[AnyFloat, AnySignlessInteger]>:$b,
     Tile_TileOf<[AnyFloat, AnySignlessInteger]>:$acc,
-    DefaultValuedAttr<Tile_InputPrecision, "InputPrecision::IEEE">:$precision);
+    DefaultValuedAttr<Tile_InputPrecision, "InputPrecision::IEEE">:$precision,
+    OptionalAttr<ConfinedAttr<I64Attr, [IntNonNegative]>>:$max_imprecise);
   let results = (outs Tile_Tile:$result);
   let assemblyFormat = "$a `,` $b `,` $acc attr-dict `:` type($a) `,` type($b) `->` type($result)";
   let hasVerifier = 1;

@@ -220,7 +220,13 @@ static bool mayStayInFlight(Value accumulator) {
          tile::elementTypeOf(accumulator.getType()).getIntOrFloatBitWidth() >= 32;
 }
 
+/// Products with partial sums wait for all that are in flight, and leave none.
 void Waits::startProduct(MmaAsyncOp product, Flights &flights) {
+  if (product.getPartialDepth()) {
+    if (!flights.all.empty())
+      awaitBefore(product, 0, flights);
+    return;
+  }
   needAccumulators(product, flights, [&](OpOperand &use) {
     return &use == &product.getAccMutable() && mayStayInFlight(use.get());
   });

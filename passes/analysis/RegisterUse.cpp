@@ -33,6 +33,23 @@ unsigned tw::registersOf(Value value) {
   return std::max<unsigned>(1, held.size(Place::Register) * tile::elementBytes(element) / 4);
 }
 
+int64_t tw::columnsOfPartialSums(tile::AsyncMmaAttr instruction) {
+  return std::max(instruction.getColumns() / 2, instruction.getMma().getN());
+}
+
+/// Registers that an operation takes beside its operands and results.
+static unsigned registersBeside(Operation *op) {
+  tile::AsyncMmaAttr instruction;
+  if (auto mma = dyn_cast<MmaOp>(op); mma && mma.getPartialDepth())
+    instruction = *mma.getAsync();
+  if (auto mma = dyn_cast<MmaAsyncOp>(op); mma && mma.getPartialDepth())
+    instruction = mma.getInstruction();
+  if (!instruction)
+    return 0;
+  unsigned registers = columnsOfPartialSums(instruction) * instruction.getMma().getM() / 32;
+  return std::min(registers, registersOf(op->getResult(0)));
+}
+
 unsigned tw::registersIn(scf::ForOp loop) {
   Block &body = *loop.getBody();
   llvm::DenseMap<Value, Operation *> lastUse;
@@ -62,7 +79,7 @@ unsigned tw::registersIn(scf::ForOp loop) {
     if (!isa<LoadSharedOp>(op))
       for (Value result : op.getResults())
         count += result.use_empty() ? 0 : registersOf(result);
-    most = std::max(most, count);
+    most = std::max(most, count + registersBeside(&op));
   }
   return most;
 }

@@ -11,6 +11,9 @@ unsigned registersOf(mlir::Value value);
 /// The most registers that tiles take at once in the loop's body, without operands that are read
 /// from shared memory.
 unsigned registersIn(mlir::scf::ForOp loop);
+/// The most columns of sums that stay apart from their accumulator (`partial_depth`): half of those
+/// that the instruction may have, so that both fit.
+int64_t columnsOfPartialSums(tile::AsyncMmaAttr instruction);
 /// Those that a thread may have for tiles.
 unsigned registersForTiles(tile::TargetAttr target);
 

@@ -220,7 +220,8 @@ struct AddIntoProduct : OpRewritePattern<arith::AddFOp> {
           !isZeroTile(dot.getAcc()) || element.getIntOrFloatBitWidth() < 32)
         continue;
       rewriter.replaceOp(add, DotOp::create(rewriter, dot.getLoc(), dot.getA(), dot.getB(),
-                                            add->getOperand(1 - position), dot.getPrecision()));
+                                            add->getOperand(1 - position), dot.getPrecision(),
+                                            dot.getMaxImpreciseAttr()));
       return success();
     }
     return rewriter.notifyMatchFailure(add, "adds no product of its own");

@@ -325,3 +325,31 @@ func.func @store(%p: !tile.ptr<f16>, %m: i32, %s: i32, %b: !simt.shared<[8, 32],
   return
 }
 }
+
+// -----
+
+#f16 = #tile.mma<16 x 8 x 16, f16 in "k0 m3 k3 | k1 k2 m0 m1 m2", f16 in "k0 k3 | k1 k2 n0 n1 n2" -> f32 in "n0 m3 | n1 n2 m0 m1 m2">
+func.func @partial_of_one_warp(%a: tensor<16x16xf16>, %b: tensor<16x8xf16>, %c: tensor<16x8xf32>) {
+  // expected-error @below {{partial sums are those of whole instructions of several warps, in f32}}
+  %d = simt.mma %a, %b, %c by #f16 warps [1, 1] ieee partial_depth 16 : tensor<16x16xf16>, tensor<16x8xf16> -> tensor<16x8xf32>
+  return
+}
+
+// -----
+
+#f16 = #tile.mma<16 x 8 x 16, f16 in "k0 m3 k3 | k1 k2 m0 m1 m2", f16 in "k0 k3 | k1 k2 n0 n1 n2" -> f32 in "n0 m3 | n1 n2 m0 m1 m2">
+#group = #tile.async_mma<mma = #f16, warps = 4, columns = 256, span_bytes = 128, across = true>
+func.func @part_of_an_instruction(%a: tensor<64x16xf16>, %b: tensor<16x8xf16>, %c: tensor<64x8xf32>) {
+  // expected-error @below {{partial sums are those of whole instructions of several warps, in f32}}
+  %d = simt.mma %a, %b, %c by #f16 warps [4, 1] ieee async #group partial_depth 8 : tensor<64x16xf16>, tensor<16x8xf16> -> tensor<64x8xf32>
+  return
+}
+
+// -----
+
+#f16 = #tile.mma<16 x 8 x 16, f16 in "k0 m3 k3 | k1 k2 m0 m1 m2", f16 in "k0 k3 | k1 k2 n0 n1 n2" -> f16 in "n0 m3 | n1 n2 m0 m1 m2">
+// expected-error @below {{sums of f32 that lose bits are those of whole instructions}}
+#group = #tile.async_mma<mma = #f16, warps = 4, columns = 256, span_bytes = 128, across = true, precise_depth = 16>
+func.func @halves_lose_none() attributes {test.group = #group} {
+  return
+}

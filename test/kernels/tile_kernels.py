@@ -170,3 +170,27 @@ def histogram_in_tile(x, counts, n, BINS: tw.constexpr, BLOCK: tw.constexpr):
     i = tw.program_id(0) * BLOCK + tw.arange(0, BLOCK)
     counted = tw.histogram(tw.load(x + i, mask=i < n, other=0), BINS, mask=i < n)
     tw.atomic_add(counts + tw.arange(0, BINS), counted, sem="relaxed")
+
+
+@tw.jit
+def matmul_of_bytes(
+    a, b, c, M, N, K, a_row, b_column, c_row,
+    BM: tw.constexpr, BN: tw.constexpr, BK: tw.constexpr, MOST: tw.constexpr,
+):  # fmt: skip
+    """C = A B^T of 8-bit floats or integers, whose rows run along K. Sums of at most `MOST` products may
+    lose bits."""
+    m = tw.program_id(0) * BM + tw.arange(0, BM)
+    n = tw.program_id(1) * BN + tw.arange(0, BN)
+    k = tw.arange(0, BK)
+    sums: tw.constexpr = tw.int32 if a.dtype.element_ty.is_int() else tw.float32
+    acc = tw.zeros((BM, BN), sums)
+    left = a + (m % M)[:, None] * a_row + k[None, :]
+    right = b + (n % N)[None, :] * b_column + k[:, None]
+    for start in range(0, K, BK):
+        x = tw.load(left, mask=k[None, :] < K - start, other=0)
+        y = tw.load(right, mask=k[:, None] < K - start, other=0)
+        acc = tw.dot(x, y, acc, max_num_imprecise_acc=MOST)
+        left += BK
+        right += BK
+    at = c + m[:, None] * c_row + n[None, :]
+    tw.store(at, acc.to(c.dtype.element_ty), mask=(m[:, None] < M) & (n[None, :] < N))

@@ -83,6 +83,15 @@ static tile::MmaAttr mmaRow(mlir::MLIRContext *context, const Fragments &fragmen
                             "n0 m3 | n1 n2 m0 m1 m2");
 }
 
+/// Types of operands that mix: bytes with a sign and without, and floats of 8 bits.
+static std::array<mlir::Type, 2> signsOfBytes(mlir::MLIRContext *context) {
+  return {mlir::IntegerType::get(context, 8),
+          mlir::IntegerType::get(context, 8, mlir::IntegerType::Unsigned)};
+}
+static std::array<mlir::Type, 2> floatsOfBytes(mlir::MLIRContext *context) {
+  return {mlir::Float8E4M3FNType::get(context), mlir::Float8E5M2Type::get(context)};
+}
+
 /// Shapes of mma.sync (PTX ISA, "Matrix multiply-accumulate operation using mma instruction").
 static llvm::SmallVector<tile::MmaAttr> mmaInstructions(mlir::Builder &b, const NvidiaArch &arch) {
   mlir::MLIRContext *context = b.getContext();
@@ -103,41 +112,56 @@ static llvm::SmallVector<tile::MmaAttr> mmaInstructions(mlir::Builder &b, const 
   add(kBytes32, i8, i8, i32);
   rows.push_back(tile::MmaAttr::get(context, 8, 8, 4, f64, f64, f64, "| k0 k1 m0 m1 m2",
                                     "| k0 k1 n0 n1 n2", "n0 | n1 n2 m0 m1 m2"));
+  // Unsigned bytes, for products that warpgroups do not take.
+  if (arch.multipliesByWarpgroup)
+    for (mlir::Type a : signsOfBytes(context))
+      for (mlir::Type other : signsOfBytes(context))
+        for (const Fragments &fragments : {kBytes16, kBytes32})
+          if (a != i8 || other != i8)
+            add(fragments, a, other, i32);
   if (!arch.multipliesFloat8)
     return rows;
-  mlir::Type fp8s[] = {mlir::Float8E4M3FNType::get(context), mlir::Float8E5M2Type::get(context)};
-  for (mlir::Type a : fp8s)
-    for (mlir::Type other : fp8s)
+  for (mlir::Type a : floatsOfBytes(context))
+    for (mlir::Type other : floatsOfBytes(context))
       add(kBytes32, a, other, f32);
   return rows;
 }
 
 /// Shapes of wgmma.mma_async (PTX ISA, "Asynchronous Warpgroup Level Matrix Instructions"): each of
-/// four warps holds its rows as mma.sync of as many columns does. Those of 8-bit floats add in
-/// about 14 bits, so they are not listed. With few registers for a thread, use fewer columns: an
-/// instruction has all of its sums there.
+/// four warps holds its rows as mma.sync of as many columns does. Those of 8-bit floats add to f32
+/// in about 14 bits (arXiv:2412.19437, 3.3.2). With few registers for a thread, use fewer columns:
+/// an instruction has all of its sums there.
 static llvm::SmallVector<tile::AsyncMmaAttr> asyncMmaInstructions(mlir::Builder &b,
                                                                   unsigned registers) {
-  constexpr unsigned kBesideSums = 32; // ptxas 13.0 asks for 26 to 30
+  constexpr unsigned kBesideSums = 32;    // ptxas 13.0 asks for 26 to 30
+  constexpr unsigned kPreciseDepth = 128; // as CUTLASS and DeepGEMM have it
   unsigned columns = 256;
   while (columns >= 8 && columns / 2 + kBesideSums > registers)
     columns /= 2;
   if (columns < 8)
     return {};
   mlir::MLIRContext *context = b.getContext();
-  mlir::Type f16 = b.getF16Type(), bf16 = b.getBF16Type(), f32 = b.getF32Type(), i8 = b.getI8Type(),
+  mlir::Type f16 = b.getF16Type(), bf16 = b.getBF16Type(), f32 = b.getF32Type(),
              tf32 = mlir::FloatTF32Type::get(context);
   llvm::SmallVector<tile::AsyncMmaAttr> rows;
   auto add = [&](const Fragments &fragments, mlir::Type a, mlir::Type other, mlir::Type sum) {
+    bool losesBits = a.getIntOrFloatBitWidth() == 8 && sum.isF32();
     rows.push_back(tile::AsyncMmaAttr::get(context, mmaRow(context, fragments, a, other, sum),
                                            /*warps=*/4, columns, /*span_bytes=*/128,
-                                           /*across=*/a.isF16() || a.isBF16()));
+                                           /*across=*/a.isF16() || a.isBF16(),
+                                           /*precise_depth=*/losesBits ? kPreciseDepth : 0));
   };
   add(kHalves16, f16, f16, f32);
   add(kHalves16, f16, f16, f16);
   add(kHalves16, bf16, bf16, f32);
   add(kWords8, tf32, tf32, f32);
-  add(kBytes32, i8, i8, b.getI32Type());
+  for (mlir::Type a : signsOfBytes(context))
+    for (mlir::Type other : signsOfBytes(context))
+      add(kBytes32, a, other, b.getI32Type());
+  for (mlir::Type a : floatsOfBytes(context))
+    for (mlir::Type other : floatsOfBytes(context))
+      for (mlir::Type sum : {f32, f16})
+        add(kBytes32, a, other, sum);
   return rows;
 }
 

@@ -1,6 +1,7 @@
 // Lowers products by matrix instructions of several warps, and the waiting for them.
 #include "ir/layout/OperandSlabs.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "passes/analysis/RegisterUse.h"
 #include "passes/simt/LayoutRules.h"
 #include "passes/simt/lowering/thread/Fragments.h"
 #include "passes/simt/lowering/thread/SharedTile.h"
@@ -26,6 +27,8 @@ struct GroupOperand {
   SmallVector<Value> values; // the address of its slabs, or words
   SlabsAttr slabs;           // null of words
   SmallVector<int64_t> offsets;
+  /// Some of its blocks' steps.
+  GroupOperand part(size_t first, size_t count) const;
 };
 } // namespace
 
@@ -41,6 +44,8 @@ Blocks::Blocks(MmaAsyncOp op) {
   depth = mma.getK();
   steps = b[op.getTransposedB() ? 1 : 0] / depth;
   numRowBlocks = shape[0] / rows;
+  if (op.getPartialDepth())
+    columns = std::min(columns, columnsOfPartialSums(instruction));
   numColumnBlocks = shape[1] / columns;
 }
 
@@ -89,6 +94,49 @@ static GroupOperand operandInRegisters(SimtFunction &f, MmaAsyncOp op, const Blo
   return operand;
 }
 
+GroupOperand GroupOperand::part(size_t first, size_t count) const {
+  constexpr size_t wordsOfFragment = 4;
+  GroupOperand result = {values, slabs, {}};
+  if (slabs)
+    result.offsets.assign(offsets.begin() + first, offsets.begin() + first + count);
+  else
+    result.values.assign(values.begin() + first * wordsOfFragment,
+                         values.begin() + (first + count) * wordsOfFragment);
+  return result;
+}
+
+static GroupMmaOp startGroup(SimtFunction &f, MmaAsyncOp op, const GroupOperand &a,
+                             const GroupOperand &b, ArrayRef<Type> types, ValueRange acc,
+                             int64_t columns, int64_t steps, bool isZeroed = false) {
+  return f.create<GroupMmaOp>(types, a.values, b.values.front(), acc, op.getInstruction(), columns,
+                              steps, a.slabs, b.slabs, a.offsets, b.offsets, isZeroed);
+}
+
+/// Multiplies block by block, and of each so many steps of k at a time as its sum may have. The sum
+/// begins at 0, is waited for, and is added to the accumulator, whose words are replaced. All sums
+/// are in the same registers: given others, ptxas 13.0 starts products ahead until it must spill.
+static void addPartialSums(SimtFunction &f, MmaAsyncOp op, const Blocks &blocks,
+                           const GroupOperand &a, const GroupOperand &b,
+                           MutableArrayRef<Value> words) {
+  size_t numBlocks = blocks.numRowBlocks * blocks.numColumnBlocks;
+  size_t wordsOfBlock = words.size() / numBlocks;
+  SmallVector<Type> types(wordsOfBlock, f.builder.getF32Type());
+  int64_t most = int64_t(*op.getPartialDepth()) / blocks.depth;
+  ValueRange sums;
+  for (size_t block = 0; block < numBlocks; ++block)
+    for (int64_t first = 0; first < blocks.steps; first += most) {
+      int64_t count = std::min(most, blocks.steps - first);
+      GroupOperand left = a.part(block / blocks.numColumnBlocks * blocks.steps + first, count),
+                   right = b.part(block % blocks.numColumnBlocks * blocks.steps + first, count);
+      auto group = startGroup(f, op, left, right, types, sums, blocks.columns, count,
+                              /*isZeroed=*/!sums.empty());
+      sums = f.create<GroupWaitOp>(types, /*pending=*/0, group.getResults()).getResults();
+      bool begins = first == 0 && isZeroTile(op.getAcc());
+      for (auto [word, sum] : llvm::zip(words.slice(block * wordsOfBlock, wordsOfBlock), sums))
+        word = begins ? sum : Value(f.create<arith::AddFOp>(word, sum));
+    }
+}
+
 /// Taken from the first lane, so that a machine knows the address to be that of all lanes.
 Value SimtFunction::groupOfWarp(unsigned warpsOfGroup) {
   return emitInPrologue([&]() -> Value {
@@ -123,13 +171,17 @@ LogicalResult SimtFunction::lowerMmaAsync(MmaAsyncOp op) {
       llvm::map_to_vector(order, [&](uint32_t reg) { return acc.all()[reg]; });
   SmallVector<Value> words = packWords(*this, elements);
   SmallVector<Type> types(ValueRange(words).getTypes());
-  auto group = create<GroupMmaOp>(types, a->values, b->values.front(),
-                                  isZeroTile(op.getAcc()) ? ValueRange() : ValueRange(words),
-                                  op.getInstruction(), blocks.columns, blocks.steps, a->slabs,
-                                  b->slabs, a->offsets, b->offsets);
+  if (op.getPartialDepth())
+    addPartialSums(*this, op, blocks, *a, *b, words);
+  else
+    words = llvm::to_vector_of<Value>(
+        startGroup(*this, op, *a, *b, types,
+                   isZeroTile(op.getAcc()) ? ValueRange() : ValueRange(words), blocks.columns,
+                   blocks.steps)
+            .getResults());
   Registers results(elements.size());
   Type element = elements.front().getType();
-  for (auto [reg, value] : llvm::zip(order, unpackWords(*this, group.getResults(), element)))
+  for (auto [reg, value] : llvm::zip(order, unpackWords(*this, words, element)))
     results[reg] = value;
   setRegisters(op, results);
   return success();

@@ -7,7 +7,8 @@ using namespace tw;
 using namespace tw::simt;
 
 /// The products that run by themselves, from an operation on, behind which copies are started: the
-/// first, or, of those that add to sums of the iteration before, all that follow each other.
+/// first, or, of those that add to sums of the iteration before, all that follow each other. Those
+/// that wait for their partial sums run beside nothing.
 static SmallVector<MmaOp> productsToStartBehind(Operation *from) {
   SmallVector<MmaOp> products;
   for (Operation *op = from; op; op = op->getNextNode()) {
@@ -20,6 +21,8 @@ static SmallVector<MmaOp> productsToStartBehind(Operation *from) {
     auto mma = dyn_cast<MmaOp>(op);
     if (!mma || !mma.getAsync())
       continue;
+    if (mma.getPartialDepth())
+      break;
     bool isAdding = isa<BlockArgument>(mma.getAcc());
     if (products.empty() || isAdding)
       products.push_back(mma);

@@ -61,9 +61,36 @@ struct Choice {
   MmaAttr instruction;
   Type widened;                       // operands are converted to this type first; or null
   Type widenedSum;                    // the accumulator too, and the result back; or null
+  bool takesBytes = false;            // operands are the bytes that were extended
   tile::AsyncMmaAttr async = nullptr; // the instruction of several warps that `instruction` is of
 };
+
+/// A way to compute a product: the types that an instruction has, `widened` and `takesBytes` as in
+/// Choice.
+struct OperandChoice {
+  ProductTypes types;
+  Type widened;
+  bool takesBytes = false;
+};
+
+/// Bytes and their type, which says whether they have a sign.
+struct Bytes {
+  Value tile;
+  Type type;
+};
 } // namespace
+
+/// The bytes that an extension of integers makes an operand of; nothing where it is no such.
+static std::optional<Bytes> bytesBehind(Value operand) {
+  Operation *op = operand.getDefiningOp();
+  if (!isa_and_nonnull<arith::ExtSIOp, arith::ExtUIOp>(op))
+    return std::nullopt;
+  Value source = op->getOperand(0);
+  if (!tile::elementTypeOf(source.getType()).isInteger(8))
+    return std::nullopt;
+  auto signs = isa<arith::ExtUIOp>(op) ? IntegerType::Unsigned : IntegerType::Signless;
+  return Bytes{source, IntegerType::get(op->getContext(), 8, signs)};
+}
 
 /// The target's best instruction for these types that fits.
 static MmaAttr findInstruction(tile::TargetAttr target, DotOp dot, ProductTypes types,
@@ -76,13 +103,22 @@ static MmaAttr findInstruction(tile::TargetAttr target, DotOp dot, ProductTypes 
   return best;
 }
 
-/// The types that a product of these may be computed in, the dearest to the cheapest last: its own;
-/// f32 as it is, where it need not be rounded; f16, which holds every float of 8 bits exactly.
-static SmallVector<std::pair<ProductTypes, Type>> operandChoices(DotOp dot) {
+/// The product in its own types; of bytes where one has no sign, which the language has widened.
+static OperandChoice ownTypes(DotOp dot) {
   Type a = operandType(tile::elementTypeOf(dot.getA().getType()), dot.getPrecision());
   Type b = operandType(tile::elementTypeOf(dot.getB().getType()), dot.getPrecision());
   Type sum = tile::elementTypeOf(dot.getType());
-  SmallVector<std::pair<ProductTypes, Type>> choices = {{{a, b, sum}, Type()}};
+  std::optional<Bytes> left = bytesBehind(dot.getA()), right = bytesBehind(dot.getB());
+  if (left && right && (left->type.isUnsignedInteger() || right->type.isUnsignedInteger()))
+    return {{left->type, right->type, sum}, Type(), /*takesBytes=*/true};
+  return {{a, b, sum}, Type()};
+}
+
+/// The types that a product of these may be computed in, the dearest to the cheapest last: its own;
+/// f32 as it is, where it need not be rounded; f16, which holds every float of 8 bits exactly.
+static SmallVector<OperandChoice> operandChoices(DotOp dot) {
+  SmallVector<OperandChoice> choices = {ownTypes(dot)};
+  auto [a, b, sum] = choices.front().types;
   Type f32 = Float32Type::get(dot.getContext()), f16 = Float16Type::get(dot.getContext());
   if (isa<FloatTF32Type>(a) && isa<FloatTF32Type>(b))
     choices.push_back({{f32, f32, sum}, Type()});
@@ -95,14 +131,14 @@ static SmallVector<std::pair<ProductTypes, Type>> operandChoices(DotOp dot) {
 static Choice chooseInstruction(tile::TargetAttr target, DotOp dot, unsigned numWarps) {
   Type f32 = Float32Type::get(dot.getContext());
   for (Type widenedSum : {Type(), f32})
-    for (auto [types, widened] : operandChoices(dot)) {
+    for (auto [types, widened, takesBytes] : operandChoices(dot)) {
       bool isNarrow = isa<FloatType>(types.sum) && types.sum.getIntOrFloatBitWidth() < 32;
       if (widenedSum && !isNarrow)
         continue;
       if (widenedSum)
         types.sum = f32;
       if (MmaAttr row = findInstruction(target, dot, types, numWarps))
-        return {row, widened, widenedSum};
+        return {row, widened, widenedSum, takesBytes};
     }
   return {};
 }
@@ -123,7 +159,7 @@ static StringRef obstacleOfRight(const IndexFacts &facts, tile::AsyncMmaAttr row
 /// Why the product does not become an instruction of several warps, or nothing: its left operand
 /// may also come from registers.
 static StringRef obstacleToAsync(const IndexFacts &facts, tile::AsyncMmaAttr row, DotOp dot,
-                                 unsigned numWarps) {
+                                 Value right, unsigned numWarps) {
   ArrayRef<int64_t> shape = tile::shapeOf(dot.getType());
   if (shape.size() != 2)
     return "it is a batch of products";
@@ -133,28 +169,44 @@ static StringRef obstacleToAsync(const IndexFacts &facts, tile::AsyncMmaAttr row
     return "it takes num_warps divisible by 4";
   if (shape[0] < int64_t(row.getMma().getM()) * numWarps)
     return "it has fewer than 16 rows for each warp";
-  return obstacleOfRight(facts, row, dot.getB());
+  return obstacleOfRight(facts, row, right);
 }
 
 /// Why a product stays with instructions of single warps where the target has others, or nothing,
-/// and the choice is changed.
+/// and the choice is changed: those of several warps may take operands that single ones do not.
 static StringRef preferAsync(const IndexFacts &facts, tile::TargetAttr target, DotOp dot,
                              unsigned numWarps, Choice &choice) {
+  OperandChoice own = ownTypes(dot);
   for (tile::AsyncMmaAttr row : target.getAsyncMma()) {
-    MmaAttr mma = row.getMma(), chosen = choice.instruction;
-    if (choice.widened || mma.getA() != chosen.getA() || mma.getB() != chosen.getB() ||
-        mma.getAccumulator() != chosen.getAccumulator())
+    MmaAttr mma = row.getMma();
+    if (mma.getA() != own.types.a || mma.getB() != own.types.b ||
+        mma.getAccumulator() != choice.instruction.getAccumulator())
       continue;
     if (!fits(mma, dot))
       return "it is smaller than theirs";
-    StringRef obstacle = obstacleToAsync(facts, row, dot, numWarps);
+    Value right = own.takesBytes ? bytesBehind(dot.getB())->tile : Value(dot.getB());
+    StringRef obstacle = obstacleToAsync(facts, row, dot, right, numWarps);
     if (obstacle.empty()) {
-      choice.instruction = mma;
-      choice.async = row;
+      choice = {mma, Type(), choice.widenedSum, own.takesBytes, row};
     }
     return obstacle;
   }
   return target.getAsyncMma().empty() ? "" : "those of several warps do not multiply its types";
+}
+
+/// Elements along k whose sums stay apart from the accumulator, where the instruction's lose bits
+/// and the product is of more elements than may be added so; else nothing.
+static IntegerAttr partialDepthOf(DotOp dot, tile::AsyncMmaAttr row) {
+  constexpr int64_t kAnyNumber = int64_t(1) << 30; // Triton's number for all that there are
+  if (!row || row.getPreciseDepth() == 0)
+    return {};
+  int64_t most = dot.getMaxImprecise().value_or(row.getPreciseDepth());
+  int64_t k = tile::shapeOf(dot.getA().getType())[1], depth = row.getMma().getK();
+  bool isWhole = isZeroTile(dot.getAcc()) && k <= most;
+  if (most >= kAnyNumber || isWhole)
+    return {};
+  int64_t steps = std::max<int64_t>(1, std::min(k, most) / depth);
+  return OpBuilder(dot).getI64IntegerAttr(steps * depth);
 }
 
 static Value widen(OpBuilder &b, Location loc, Value tile, Type element) {
@@ -255,15 +307,13 @@ static std::string describeOperand(Value operand) {
 
 /// The instruction with the fewest steps of k for the types of a product, whatever its extents.
 static MmaAttr smallestInstruction(tile::TargetAttr target, DotOp dot) {
-  Type a = operandType(tile::elementTypeOf(dot.getA().getType()), dot.getPrecision());
-  Type b = operandType(tile::elementTypeOf(dot.getB().getType()), dot.getPrecision());
+  auto [a, b, sum] = ownTypes(dot).types;
   bool mayWiden = isFloat8(a) && isFloat8(b);
   MmaAttr smallest;
   for (MmaAttr row : target.getMma()) {
     bool hasTypes = (row.getA() == a && row.getB() == b) ||
                     (mayWiden && row.getA().isF16() && row.getB().isF16());
-    if (hasTypes && row.getAccumulator() == tile::elementTypeOf(dot.getType()) &&
-        (!smallest || row.getK() < smallest.getK()))
+    if (hasTypes && row.getAccumulator() == sum && (!smallest || row.getK() < smallest.getK()))
       smallest = row;
   }
   return smallest;
@@ -296,8 +346,11 @@ static void explainFallback(tile::TargetAttr target, DotOp dot) {
 static void replace(const SelectedProduct &product, const Choice &choice) {
   DotOp dot = product.dot;
   OpBuilder b(dot);
-  Value left = widen(b, dot.getLoc(), dot.getA(), choice.widened);
-  Value right = widen(b, dot.getLoc(), dot.getB(), choice.widened);
+  auto operandOf = [&](Value tile) {
+    return choice.takesBytes ? bytesBehind(tile)->tile
+                             : widen(b, dot.getLoc(), tile, choice.widened);
+  };
+  Value left = operandOf(dot.getA()), right = operandOf(dot.getB());
   Value sums = widen(b, dot.getLoc(), dot.getAcc(), choice.widenedSum);
   // What the instruction takes as it is, nothing rounds or splits.
   InputPrecision precision =
@@ -306,7 +359,7 @@ static void replace(const SelectedProduct &product, const Choice &choice) {
   Value result = MmaOp::create(
       b, dot.getLoc(), sums.getType(), left, right, sums, product.instruction, product.warps,
       precision, isPlain ? DenseI64ArrayAttr() : b.getDenseI64ArrayAttr(product.interleave),
-      choice.async);
+      choice.async, partialDepthOf(dot, choice.async));
   if (choice.widenedSum)
     result = arith::TruncFOp::create(b, dot.getLoc(), dot.getType(), result);
   dot.getResult().replaceAllUsesWith(result);

@@ -162,9 +162,9 @@ void ProductStaging::run(MmaOp op) {
   Value a = findBuffer(left, *op.getAsync(), /*isA=*/true), added;
   if (!a && mayLieInMemory(left, op))
     a = added = allocate(left, op, /*isA=*/true);
-  auto product =
-      MmaAsyncOp::create(staging.builder, op.getLoc(), op.getType(), a ? a : op.getA(), b,
-                         op.getAcc(), *op.getAsync(), a && left.isTransposed, right.isTransposed);
+  auto product = MmaAsyncOp::create(staging.builder, op.getLoc(), op.getType(), a ? a : op.getA(),
+                                    b, op.getAcc(), *op.getAsync(), a && left.isTransposed,
+                                    right.isTransposed, op.getPartialDepthAttr());
   tile::TargetAttr target = targetOf(op);
   if (added && target && packedBytes(findLiveBuffers(function)) > target.getSharedBytes()) {
     product.getAMutable().assign(op.getA());

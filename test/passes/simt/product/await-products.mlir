@@ -57,6 +57,24 @@ func.func @chained(%x: !left, %zero: !sums) {
   return
 }
 
+// A product with sums apart from the accumulator begins when all others are over, and leaves nothing in flight.
+// CHECK-LABEL: @apart
+func.func @apart(%x: !left, %zero: !sums) -> !sums {
+  %a = simt.alloc_shared "a" at 0 : !a
+  %b = simt.alloc_shared "b" at 2048 : !b
+  %other = simt.alloc_shared "other" at 4096 : !a
+  // CHECK: %[[FIRST:.*]] = simt.mma_async
+  %first = simt.mma_async %other, %b, %zero by #group : !a, !b -> !sums
+  // CHECK-NEXT: %[[DONE:.*]] = simt.mma_wait 0(%[[FIRST]])
+  // CHECK-NEXT: %[[SUM:.*]] = simt.mma_async {{.*}}, %[[DONE]] by
+  %second = simt.mma_async %a, %b, %first by #group partial_depth 16 : !a, !b -> !sums
+  // CHECK-NEXT: simt.barrier
+  simt.barrier
+  simt.store_shared %x, %a : !left, !a
+  // CHECK: return %[[SUM]]
+  return %second : !sums
+}
+
 // Of two products, the first has read what is overwritten: the second stays in flight.
 // CHECK-LABEL: @older
 func.func @older(%x: !left, %zero: !sums) -> !sums {

@@ -12,13 +12,19 @@ from gpu.generated.test_generated_matrix import kernels
 CDNA = ("gfx90a", "gfx942", "gfx950")
 RDNA = ("gfx1100", "gfx1201")
 
+# Signatures of kernels that the benchmark does not have.
+OTHERS = {
+    "histogram_in_tile": "*i32:16 *i32:16 i32:16",
+    "matmul_of_bytes": "*fp8e4nv:16 *fp8e4nv:16 *fp16:16 i32:16 i32:16 i32:16 i32:16 i32:16 i32:16",
+}
+
 
 def compile_for(
     arch: str, name: str, num_warps: int = 4, device: str = "amd", num_stages: int = 2, **changes: Any
 ) -> Any:
-    """A kernel of the benchmark, or a histogram, with its constants but for `changes`."""
-    if name == "histogram_in_tile":
-        kernel, constants, types = tile_kernels.histogram_in_tile, changes, "*i32:16 *i32:16 i32:16"
+    """A kernel of the benchmark, or one of `OTHERS`, with its constants but for `changes`."""
+    if name in OTHERS:
+        kernel, constants, types = getattr(tile_kernels, name), changes, OTHERS[name]
     else:
         kernel, constants = getattr(kernels, name), kernels.CONSTANTS[name] | changes
         types = kernels.SIGNATURES[name]

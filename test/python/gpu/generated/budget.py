@@ -61,7 +61,9 @@ def count_sass(compiled: Any, row: Row) -> int:
     with TemporaryDirectory() as folder:
         text = sass.run_nvdisasm("-c", str(write_cubin(compiled, Path(folder))))
     _, loops = sass.parse(text)
-    return next(loop.opcodes.total() for loop in loops if loop.opcodes["HGMMA"])
+    return next(
+        loop.opcodes.total() for loop in loops if loop.opcodes["HGMMA"] or loop.opcodes["QGMMA"]
+    )
 
 
 def main() -> int:

@@ -196,6 +196,8 @@ def called_with(x, out, A: tw.constexpr, B: tw.constexpr, GIVEN: tw.constexpr):
         result = tw.dot(left, right, input_precision="tf32", allow_tf32=True)
     elif GIVEN == "text in place of a number":
         result = tw.dot(left, right, max_num_imprecise_acc="no")
+    elif GIVEN == "negative number":
+        result = tw.dot(left, right, max_num_imprecise_acc=-1)
     else:
         result = tw.dot(left, right, max_num_imprecise_acc=16)
     tw.store(out + i[:, None] * 16 + i[None, :], result)
@@ -214,6 +216,7 @@ def called_with(x, out, A: tw.constexpr, B: tw.constexpr, GIVEN: tw.constexpr):
         ("tile", "tile", "unknown precision", "TW0120", '"tf32x3"'),
         ("tile", "tile", "empty precision", "TW0120", '"tf32x3"'),
         ("tile", "tile", "two precisions", "TW0120", "leave out allow_tf32"),
+        ("tile", "tile", "negative number", "TW0216", "max_num_imprecise_acc is -1"),
         ("tile", "tile", "text in place of a number", "TW0103", "needs an integer, not str"),
         ("tile", "tile", "", "", ""),
     ],

@@ -178,7 +178,7 @@ def test_forms_of_products(form: str, setting: Setting, rng: np.random.Generator
         ("tf32", (False, False), 4, (64, 64, 32), "are not neighbours along k in memory"),
         ("tf32x3", (False, True), 4, (64, 64, 32), 'its precision is "tf32x3"'),
         ("f64", (False, True), 4, (64, 64, 32), "do not multiply its types"),
-        ("e4m3", (False, True), 4, (64, 64, 32), "do not multiply its types"),
+        ("e4m3", (False, False), 4, (64, 64, 32), "are not neighbours along k in memory"),
         ("f16", (False, False), 4, (64, 64, 8), "it is smaller than theirs"),
     ],
 )
