@@ -20,7 +20,8 @@ sys.path.insert(0, str(FOLDER))
 
 from warpgroup_cases import CASES, arrays_of, compiled, simulate  # noqa: E402
 from warpgroup_harmless import HARMLESS, reason_of  # noqa: E402
-from warpgroup_mutants import RULES, TRIALS, check, mutants_of  # noqa: E402
+from warpgroup_mutants import TRIALS, check, mutants_of  # noqa: E402
+from warpgroup_rules import RULES  # noqa: E402
 
 pytestmark = [needs_command, pytest.mark.usefixtures("compiler"), pytest.mark.one_machine]
 
@@ -35,6 +36,9 @@ AT_LEAST = {
     "columns of A, rows of B": (72, 24),
     "rows of B": (126, 26),
     "bytes": (81, 23),
+    "unsigned bytes": (40, 0),
+    "sums apart": (90, 25),
+    "sums apart, 8 warps": (45, 22),
     "sums of halves": (45, 18),
     "A computed": (72, 20),
     "A computed, 8 warps": (40, 19),
@@ -49,6 +53,7 @@ AT_LEAST = {
     "boxes of attention": (150, 70),
     "loader, 2 stages": (60, 20),
     "loader, 8 warps": (60, 20),
+    "sums apart, with a loader": (75, 20),
     "masked, with a loader": (60, 20),
     "loader of attention": (60, 20),
     "stores": (50, 20),

@@ -59,7 +59,8 @@ def loader_of(rules: str) -> str:
 
 def product(
     name: str, tiles: tuple[int, int, int], K: int, *, orders: str = "nn", warps: int = 4,
-    stages: int = 3, dtype: str = "fp16", sums: str = "f32", left: str = "loaded", rules: str = "all",
+    stages: int = 3, dtype: str = "fp16", sums: str = "f32", left: str = "loaded", most: int = 1 << 30,
+    rules: str = "all",
 ) -> Case:  # fmt: skip
     """`orders` says of A and B whether each is given transposed: its elements along m or k, and
     k or n, are the neighbours in memory."""
@@ -68,20 +69,22 @@ def product(
     b_strides = ("i32:16", "1", N, 1) if orders[1] == "n" else ("1", "i32:16", 1, K)
     signature = [f"*{dtype}:16"] * 2 + [f"*{dict(f16='fp16', f32='fp32', i32='i32')[sums]}:16", "i32:16"]
     signature += [*a_strides[:2], *b_strides[:2]]
-    word = {"fp16": "f16", "bf16": "bf16", "i8": "i8"}[dtype]
-    fill = "random:7" if dtype == "i8" else "random"
+    word = {"fp16": "f16", "fp8e4nv": "e4m3", "fp8e5": "e5m2", "u8": "i8"}.get(dtype, dtype)
+    fill = {"i8": "random:7", "u8": "random:256"}.get(dtype, "random")
     arguments = [f"const {word}[{M * K}]={fill}", f"const {word}[{K * N}]={fill}", f"{sums}[{M * N}]=zeros", f"i32={K}"]
     for kind, value in zip((*a_strides[:2], *b_strides[:2]), (*a_strides[2:], *b_strides[2:])):
         if kind != "1":
             arguments.append(f"i32={value}")
     golden = Golden(
-        f"{KERNELS}:product", ",".join(signature), f"BM={M},BN={N},BK={BK},SUMS='{sums}',LEFT='{left}',{loader_of(rules)}",
+        f"{KERNELS}:product", ",".join(signature), f"BM={M},BN={N},BK={BK},SUMS='{sums}',LEFT='{left}',MOST={most},{loader_of(rules)}",
         "1", tuple(arguments), warps, stages,
     )  # fmt: skip
 
     def answer(arrays: list[np.ndarray]) -> np.ndarray:
         a = arrays[0].reshape(M, K) if orders[0] == "n" else arrays[0].reshape(K, M).T
         b = arrays[1].reshape(K, N) if orders[1] == "n" else arrays[1].reshape(N, K).T
+        if dtype == "u8":
+            a, b = a % 256, b % 256
         return a @ b * (2 if left == "computed" else 1)
 
     return Case(name, golden, answer, rules)
@@ -138,6 +141,9 @@ CASES = {
         product("columns of A, rows of B", (128, 64, 16), 80, orders="tt", warps=8, stages=2),
         product("rows of B", (64, 64, 64), 256, orders="nt"),
         product("bytes", (64, 64, 64), 256, orders="nt", dtype="i8", sums="i32"),
+        product("unsigned bytes", (64, 64, 64), 256, orders="nt", dtype="u8", sums="i32", rules="elements"),
+        product("sums apart", (64, 64, 64), 320, orders="nt", dtype="fp8e4nv", most=32),
+        product("sums apart, 8 warps", (128, 128, 64), 256, orders="nt", dtype="fp8e5", most=32, warps=8, stages=2, rules="order"),
         product("sums of halves", (64, 64, 32), 160, sums="f16", rules="order"),
         product("A computed", (64, 64, 32), 160, left="computed"),
         product("A computed, 8 warps", (128, 64, 32), 128, left="computed", warps=8, stages=2, rules="order"),
@@ -152,6 +158,7 @@ CASES = {
         attention("boxes of attention", 144, 2, rules="boxes"),
         product("loader, 2 stages", (64, 64, 32), 160, stages=2, rules="loader"),
         product("loader, 8 warps", (128, 128, 32), 160, orders="nt", warps=8, stages=3, rules="loader"),
+        product("sums apart, with a loader", (64, 64, 64), 320, orders="nt", dtype="fp8e4nv", most=32, rules="loader"),
         masked("masked, with a loader", (48, 48, 144), 3, rules="loader"),
         attention("loader of attention", 144, 2, rules="loader"),
         stored("stores", (112, 48, 160), (64, 64, 32), step=64, warps=4),
@@ -176,7 +183,7 @@ def maps_of(scheduled: str, golden: Golden) -> tuple[str, ...]:
 
     found = []
     for argument, element, extents, strides, box, span in MAP.findall(nested(scheduled)):
-        size = {"f16": 2, "bf16": 2, "i8": 1, "f32": 4}[element]
+        size = 4 if element == "f32" else 2 if element in ("f16", "bf16") else 1
         swizzle = int(span) if int(span) >= 32 else 0
         found.append(
             f"map={argument},{size};{numbers(extents)};{numbers(strides, size)};{box.replace(' ', '')};{swizzle}"

@@ -33,6 +33,8 @@ HARMLESS = [
         "loader of attention": (1, 2, 3),
         "stores": (1,),
         "stores of the same rows, 8 warps": (1,),
+        "sums apart": (0, 1),
+        "sums apart, 8 warps": (0, 1),
     }),
     Harmless(["products awaited behind the barrier"], "One warp's wait counts for its warpgroup (README of warpsim, limits).", {
         "rows, 1 stage": (0, 1),
@@ -65,6 +67,7 @@ HARMLESS = [
         "sums of halves": (0, 1, 2, 3),
         "A computed": (0, 1, 2, 3),
         "A computed, 8 warps": (0, 1, 2),
+        "sums apart": (2, 3),
     }),
     Harmless(["copy in front of the barrier"], "One warp's wait counts for its warpgroup (README of warpsim, limits).", {
         "rows, 1 stage": (2, 3),
@@ -92,6 +95,8 @@ HARMLESS = [
         "masked": (0, 1, 2, 3),
         "two slabs of B": (0,),
         "attention": (0, 1, 2, 3, 4),
+        "unsigned bytes": (0, 1),
+        "sums apart": (0, 1),
     }),
     Harmless(["proxy fence dropped"], "No product follows before another fence: the last one, and the first of a second loop.", {
         "rows, 2 stages": (1,),
@@ -107,6 +112,8 @@ HARMLESS = [
         "masked": (1, 3),
         "attention": (1, 4),
         "attention, 2 stages": (2, 5),
+        "sums apart": (1,),
+        "sums apart, 8 warps": (1,),
     }),
     Harmless(["proxy fence before the wait for copies"], "No product follows the last fence.", {
         "rows, 2 stages": (1,),
@@ -119,6 +126,8 @@ HARMLESS = [
         "sums of halves": (1,),
         "A computed": (1,),
         "A computed, 8 warps": (1,),
+        "sums apart": (1,),
+        "sums apart, 8 warps": (1,),
     }),
     Harmless(["barrier dropped", "barrier behind the copies"], "The products were awaited before the barrier that begins the iteration.", {
         "sums of halves": (1,),
@@ -142,6 +151,7 @@ HARMLESS = [
         "masked, with a loader": (3, 5),
         "loader of attention": (4, 6, 8),
         "stores": (2,),
+        "sums apart, with a loader": (2,),
     }),
     Harmless(["barrier behind the copies"], "One warp's wait counts for its warpgroup (README of warpsim, limits).", {
         "rows, 2 stages": (1,),
@@ -229,6 +239,7 @@ HARMLESS = [
         "loader of attention": (0,),
         "stores": (0,),
         "stores of the same rows, 8 warps": (0,),
+        "sums apart, with a loader": (0,),
     }),
     Harmless(["barrier dropped"], "Another barrier follows before any thread awaits a phase.", {
         "boxes of attention": (0,),
@@ -242,6 +253,7 @@ HARMLESS = [
         "loader, 8 warps": (0, 1, 2),
         "masked, with a loader": (0, 1, 2),
         "loader of attention": (0, 1, 2, 3),
+        "sums apart, with a loader": (0, 1, 2),
     }),
     Harmless(["phase not awaited"], "The slot of the values is released behind the product of the keys, too.", {
         "loader of attention": (0,),

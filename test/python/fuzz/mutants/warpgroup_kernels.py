@@ -9,10 +9,11 @@ import tilewright as tw
 def product(
     a, b, c, K, a_row, a_column, b_row, b_column,
     BM: tw.constexpr, BN: tw.constexpr, BK: tw.constexpr, SUMS: tw.constexpr, LEFT: tw.constexpr,
-    LOADER: tw.constexpr,
+    MOST: tw.constexpr, LOADER: tw.constexpr,
 ):  # fmt: skip
-    """C = A B of whole tiles, in sums of a type; `LEFT` says whether A is computed in registers. In all
-    kernels, `LOADER` lets a warp beside the others copy."""
+    """C = A B of whole tiles, in sums of a type, of at most `MOST` products where 8-bit floats lose bits;
+    `LEFT` says whether A is computed in registers. In all kernels, `LOADER` lets a warp beside the others
+    copy."""
     m, n, k = tw.arange(0, BM), tw.arange(0, BN), tw.arange(0, BK)
     left = a + m[:, None] * a_row + k[None, :] * a_column
     right = b + k[:, None] * b_row + n[None, :] * b_column
@@ -22,7 +23,7 @@ def product(
         x = tw.load(left)
         if LEFT == "computed":
             x = x * 2
-        acc = tw.dot(x, tw.load(right), acc, out_dtype=sums)
+        acc = tw.dot(x, tw.load(right), acc, max_num_imprecise_acc=MOST, out_dtype=sums)
         left += BK * a_column
         right += BK * b_row
     tw.store(c + m[:, None] * BN + n[None, :], acc)
