@@ -46,8 +46,11 @@ struct Place {{
   }}
 }};
 
-/// Elements that share memory, as those of an expanded tensor, would be written several times.
+/// Elements that share memory, as those of an expanded tensor, would be written several times. Symbolic
+/// sizes do not tell.
 [[maybe_unused]] void checkWritten(const at::Tensor &tensor, const char *name, const char *kernel) {{
+  if (tensor.unsafeGetTensorImpl()->has_symbolic_sizes_strides())
+    return;
   TORCH_CHECK(at::has_internal_overlap(tensor) != at::MemOverlap::Yes, "TW0822: the argument `", name,
               "` of ", kernel, " is written, and several of its elements share memory (strides ",
               tensor.strides(), " of sizes ", tensor.sizes(), "): pass a copy (clone, contiguous)");
@@ -114,9 +117,9 @@ def _schema_of(kernel: ExportedKernel) -> str:
             alias = f"({_letter(letters, kernel)}!)" if argument.is_stored else ""
             entries.append(f"Tensor{alias} {argument.name}")
         else:
-            kind = "bool" if argument.type == "i1" else "int" if argument.is_integer else "float"
+            kind = "bool" if argument.type == "i1" else "SymInt" if argument.is_integer else "float"
             entries.append(f"{kind} {argument.name}")
-    return f"{kernel.name}({', '.join([*entries, 'int[] grid=[]'])}) -> ()"
+    return f"{kernel.name}({', '.join([*entries, 'SymInt[] grid=[]'])}) -> ()"
 
 
 def _letter(letters: Iterator[str], kernel: ExportedKernel) -> str:
@@ -134,6 +137,12 @@ def _type(argument: Argument) -> str:
     if argument.is_pointer:
         return "const at::Tensor &"
     return "bool " if argument.type == "i1" else "int64_t " if argument.is_integer else "double "
+
+
+def _symbolic_type(argument: Argument) -> str:
+    """The type of a parameter where sizes are symbols."""
+    is_size = not argument.is_pointer and argument.is_integer and argument.type != "i1"
+    return "const c10::SymInt &" if is_size else _type(argument)
 
 
 def _value(argument: Argument, given: str, kernel: str) -> str:
@@ -163,18 +172,34 @@ def _overlap_checks(kernel: ExportedKernel) -> Iterator[str]:
                 yield f"  checkApart(given{index}, {names});"
 
 
+def _type_checks(kernel: ExportedKernel) -> Iterator[str]:
+    yield f'  Place place{{"{kernel.name}"}};'
+    for index, argument in enumerate(kernel.arguments):
+        if argument.is_pointer:
+            row = BY_SHORT_NAME.get(argument.type.removeprefix("k"))
+            element = row.c10 if row and row.c10 else "Byte"
+            yield f'  place.add(given{index}, "{argument.name}", at::ScalarType::{element});'
+
+
+def _meta_function(kernel: ExportedKernel) -> Iterator[str]:
+    """What a call of tensors without memory checks, whose sizes may be symbols."""
+    unnamed = [
+        f"{_symbolic_type(argument)}{f'given{index}' if argument.is_pointer else ''}".rstrip()
+        for index, argument in enumerate(kernel.arguments)
+    ]
+    yield f"\nvoid trace_{kernel.name}({', '.join([*unnamed, 'c10::SymIntArrayRef'])}) {{"
+    yield from _type_checks(kernel)
+    yield from (line for line in _overlap_checks(kernel) if "checkWritten" in line)
+    yield "}"
+
+
 def _function(kernel: ExportedKernel) -> Iterator[str]:
     # By number: names of parameters are the user's, and may be those of anything else here.
     given = [(argument, f"given{index}") for index, argument in enumerate(kernel.arguments)]
     parameters = [*(f"{_type(argument)}{name}" for argument, name in given), "at::IntArrayRef grid"]
     values = [_value(argument, name, kernel.name) for argument, name in given]
     yield f"\nvoid call_{kernel.name}({', '.join(parameters)}) {{"
-    yield f'  Place place{{"{kernel.name}"}};'
-    for argument, name in given:
-        if argument.is_pointer:
-            row = BY_SHORT_NAME.get(argument.type.removeprefix("k"))
-            element = row.c10 if row and row.c10 else "Byte"
-            yield f'  place.add({name}, "{argument.name}", at::ScalarType::{element});'
+    yield from _type_checks(kernel)
     yield from _overlap_checks(kernel)
     yield "  if (place.isMeta)\n    return;"
     yield "  tilewright_launch launch = launchOf(place, grid);\n  tilewright_error error = {};"
@@ -198,7 +223,7 @@ def write_operators(package: str, kernels: Sequence[ExportedKernel]) -> str:
     lines = [_HEAD.format(package=package)]
     for kernel in kernels:
         _check_names(kernel)
-        lines += _function(kernel)
+        lines += [*_function(kernel), *_meta_function(kernel)]
     lines.append("} // namespace\n")
     lines.append(f"TORCH_LIBRARY_FRAGMENT({package}, library) {{")
     for kernel in kernels:
@@ -206,6 +231,10 @@ def write_operators(package: str, kernels: Sequence[ExportedKernel]) -> str:
         lines.append(
             f'  library.impl("{kernel.name}", torch::dispatch(c10::DispatchKey::CompositeExplicitAutograd, '
             f"TORCH_FN(call_{kernel.name})));"
+        )
+        lines.append(
+            f'  library.impl("{kernel.name}", torch::dispatch(c10::DispatchKey::Meta, '
+            f"TORCH_FN(trace_{kernel.name})));"
         )
     lines.append("}")
     return "\n".join(lines) + "\n"

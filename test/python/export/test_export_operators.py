@@ -173,7 +173,7 @@ def trace_operators(operators: Any) -> None:
     meta = torch.empty(1000, device="meta")
     operators.scale(meta, meta, 1000, 2.0)
     schema = torch.ops.ffi_kernels.scale.default._schema
-    assert str(schema).startswith("ffi_kernels::scale(Tensor x, Tensor(a!) out, int n, float factor")
+    assert str(schema).startswith("ffi_kernels::scale(Tensor x, Tensor(a!) out, SymInt n, float factor")
 
     def twice(x: Any) -> Any:
         out = torch.zeros_like(x)
@@ -182,6 +182,12 @@ def trace_operators(operators: Any) -> None:
 
     x = torch.randn(70)
     assert torch.equal(torch.compile(twice, backend="aot_eager", fullgraph=True)(x), 2 * x + 1)
+    frames = torch._dynamo.testing.CompileCounterWithBackend("aot_eager")
+    symbolic = torch.compile(twice, backend=frames, fullgraph=True, dynamic=True)
+    for n in (70, 33, 128):
+        x = torch.randn(n)
+        assert torch.equal(symbolic(x), 2 * x + 1)
+    assert frames.frame_count == 1, "the number stays symbolic"
 
 
 def refuse_operators(operators: Any) -> None:
