@@ -34,6 +34,12 @@ PyObject *raised();
 /// Tells the libraries of arrays which of the values a kernel writes: torch of all its tensors at
 /// once, `mark` of the others.
 void markWritten(const Kernel &kernel, std::span<PyObject *const> values, PyObject *mark);
+/// Returns true if a kernel would write a tensor whose gradients torch keeps there, or a view that
+/// may be one of such a tensor: Python looks closer.
+bool mayWriteLeaf(const Kernel &kernel, std::span<PyObject *const> values);
+/// Returns true while torch follows this thread's operators: in a dispatch mode, a transform of
+/// torch.func, a functionalization or torch.jit.trace.
+bool isTraced();
 
 /// An argument as it was read: the address of a tensor, else the number or constant.
 struct PassedArgument {
@@ -64,6 +70,7 @@ void defineRuntime(pybind11::module_ &module);
 void defineArrays(pybind11::module_ &module);
 void defineArguments(pybind11::module_ &module);
 void defineFacts(pybind11::module_ &module);
+void defineTracing(pybind11::module_ &module);
 void defineChanges(pybind11::module_ &module);
 void defineWarmLaunches(pybind11::module_ &module);
 

@@ -11,6 +11,7 @@ PYBIND11_MODULE(_bindings, module) {
   tw::python::defineArrays(module);
   tw::python::defineArguments(module);
   tw::python::defineFacts(module);
+  tw::python::defineTracing(module);
   tw::python::defineChanges(module);
   tw::python::defineWarmLaunches(module);
 }

@@ -91,7 +91,7 @@ static py::object methodOf(PyObject *kernel) {
 /// launcher has.
 bool Call::mayLaunch() const {
   static PyObject *ownHooks = PyUnicode_InternFromString("pre_run_hooks");
-  if (hasHooks())
+  if (hasHooks() || python::isTraced())
     return false;
   py::object method = methodOf(launcher[kFunction]);
   if (!method || !PyMethod_Check(method.ptr()) ||
@@ -201,8 +201,11 @@ static uint64_t currentStream(PyObject *read) {
   return handle;
 }
 
-/// Returns false where Python has to launch another kernel: no tensor map describes an array.
+/// Returns false where Python has to launch another kernel, as no tensor map describes an array, or
+/// to say what is wrong.
 bool Call::run(Kernel &kernel) {
+  if (python::mayWriteLeaf(kernel, values))
+    return false;
   std::pmr::vector<LaunchArgument> arguments(kernel.positions.size(), values.get_allocator());
   for (size_t i = 0; i < arguments.size(); ++i) {
     const python::PassedArgument &argument = passed[kernel.positions[i]];

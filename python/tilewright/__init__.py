@@ -44,6 +44,8 @@ from .native import knobs as knobs
 from .native import targets as targets
 from .native.knobs import freeze as freeze
 from .native.version import __version__ as __version__
+from .operators import TorchOp as TorchOp
+from .operators import torch_op as torch_op
 from .tuning.autotune import Config as Config
 from .tuning.autotune import autotune as autotune
 from .tuning.autotune import heuristics as heuristics

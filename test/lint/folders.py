@@ -31,6 +31,7 @@ PARTS = {
     "testing": "tools",
     "profiler": "tools",
     "export": "tools",
+    "operators": "tools",
     "tools": "tools",
     "libdevice": "compat",
     "triton": "compat",

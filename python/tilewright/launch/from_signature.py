@@ -7,10 +7,12 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any, cast
 
 from ..compile import CompiledKernel, Options, Request
-from ..compile.facts import parse_facts
+from ..compile.facts import Facts, parse_facts
+from ..native import knobs
 from ..native.errors import LaunchError
 from .arguments import ArgumentProblem, Parts, read_constant
-from .devices import check_device, current_device, place_of
+from .devices import check_device, chosen_device, current_device, device_of_launch, place_of
+from .graphs.any_arguments import stored_by
 from .loaded_kernels import LoadedKernels
 from .options import check_option, chosen_of
 from .parameters import Binder, Parameter
@@ -30,6 +32,10 @@ class FromSignature:
         def _binder(self) -> Binder: ...
         @property
         def _options(self) -> Options: ...
+        def _names(self, values: tuple[Any, ...]) -> tuple[str, ...]: ...
+        def _read_all(
+            self, values: tuple[Any, ...]
+        ) -> tuple[tuple[Any, ...], list[Any], tuple[Any, ...]]: ...
         def _request(self, key: tuple[Any, ...], values: tuple[Any, ...]) -> Request: ...
         def compile_for(
             self, key: tuple[Any, ...], values: tuple[Any, ...], is_warmup: bool = False
@@ -61,6 +67,22 @@ class FromSignature:
         self._loaded.add(key, kernel)
         chosen = chosen_of(options, key[0], self.fn.__name__)
         return kernel.chosen_for(chosen.launch_cooperative_grid)
+
+    def stored_arguments(self, given: Mapping[str, Any]) -> set[str] | None:
+        """The names of the arrays that a launch may store to, whatever the values of its numbers:
+        parameters, and parts of tuples as in `pair[0]`. None where nothing may be compiled and no
+        kernel is loaded that tells. Raises what a launch with such arguments raises."""
+        values, options, _ = self._binder.bind((), dict(given), self._options)
+        facts, _, values = self._read_all(values)
+        # A fact about a number may take a branch away, and the store in it.
+        facts = tuple(f if not isinstance(f, Facts) or f.is_pointer else f.general for f in facts)
+        if knobs.settings().is_jit_denied:
+            loaded = [*self._loaded.recent.values(), *self._loaded.older.values()]
+            return set[str]().union(*map(stored_by, loaded)) if loaded else None
+        names, name = self._names(values), self.fn.__name__
+        device = device_of_launch(chosen_device(), names, facts, name)
+        kernel = self.compile_for((device, options, facts), values, is_warmup=True)
+        return None if kernel is None else stored_by(kernel)
 
     def request(
         self,

@@ -86,9 +86,8 @@ class TensorDescriptor:
 
 def _strides_of(array: Any) -> list[int]:
     """Strides in elements: torch counts so, NumPy and the like in bytes."""
-    stride = getattr(array, "stride", None)
-    if callable(stride):
-        strides: Any = stride()
+    if hasattr(array, "stride") and not hasattr(array, "strides"):
+        strides: Any = array.stride()
         return [int(number) for number in strides]
     if hasattr(array, "strides") and hasattr(array, "itemsize"):
         size = array.itemsize

@@ -11,6 +11,7 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from . import hooks
+from .arguments.tracing import untraced
 from .relaunch import runner
 from ..compile.facts import Facts
 from ..native.errors import LaunchError
@@ -118,6 +119,7 @@ class Inspection:
         """The lines of the kernel's function with its decorators. Raises OSError where no file is."""
         return inspect.getsourcelines(self.fn)[0]
 
+    @untraced
     def relaunch(self, kernel: CompiledKernel, grid: Any) -> Callable[..., CompiledKernel | None]:
         """What `kernel[grid]` of a compiled kernel of this function is."""
         return runner(kernel, grid)

@@ -7,7 +7,8 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-from .arguments.tracing import untraced
+from .arguments.tracing import inlined_as, is_traced, untraced
+from .graphs.traced import inlined_getitem, inlined_launch, launch_traced
 
 
 class KernelInterface:
@@ -18,13 +19,28 @@ class KernelInterface:
 
     __class_getitem__ = classmethod(types.GenericAlias)  # as `class Launcher(KernelInterface[T])`
 
+    @inlined_as(inlined_getitem)
     def __getitem__(self, grid: Any) -> Callable[..., Any]:
         """The kernel over a grid: one to three integers, or a function of the arguments' dict."""
         return functools.partial(self._launch, grid)
 
+    @inlined_as(inlined_launch)
     @untraced
     def _launch(self, grid: Any, /, *args: Any, **kwargs: Any) -> Any:
+        if is_traced((*args, *kwargs.values())):
+            return launch_traced(self, grid, args, kwargs)
         return self.run(*args, grid=grid, warmup=False, **kwargs)
+
+    def ways(self, given: dict[str, Any]) -> list[dict[str, Any]]:
+        """The arguments, constants and options of each way in which a launch with the given ones may
+        run: one for each configuration. torch's compiler looks into it."""
+        inside: Any = getattr(self, "fn", None)
+        return inside.ways(given) if hasattr(inside, "ways") else [given]
+
+    def touched_arguments(self) -> set[str] | None:
+        """The names of arrays that a launch writes beside the kernel; None: it may be all."""
+        inside: Any = getattr(self, "fn", None)
+        return inside.touched_arguments() if hasattr(inside, "touched_arguments") else set()
 
     def run(self, *args: Any, grid: Any, warmup: bool = False, **kwargs: Any) -> Any:
         """`kernel[grid](*args, **kwargs)` as one call."""

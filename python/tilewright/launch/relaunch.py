@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ..compile.facts import Facts
+from .arguments.tracing import hide_launches_from_torch, is_traced, untraced
 from .parts import part_names
 from ..native.errors import LaunchError
 from .run import resolve_grid
@@ -20,9 +21,12 @@ def runner(kernel: CompiledKernel, grid: Any) -> Callable[..., CompiledKernel | 
     compile-time constants. Gives the kernel that ran: one that assumes less where arrays overlap or are
     larger than those that this one was compiled for."""
 
+    @untraced
     def run(
         *args: Any, stream: Any = None, launch_cooperative_grid: Any = None
     ) -> CompiledKernel | None:
+        if is_traced(args):
+            raise _traced_error(kernel)
         arguments, left_out = _all_values(kernel, args)
         function = kernel.kernel_function
         facts, bits, values = function._read(arguments)
@@ -50,7 +54,16 @@ def runner(kernel: CompiledKernel, grid: Any) -> Callable[..., CompiledKernel | 
                 suited = function._launch_compiled(suited, programs, values, bits, chosen)
         return suited
 
+    hide_launches_from_torch()
     return run
+
+
+def _traced_error(kernel: CompiledKernel) -> LaunchError:
+    return LaunchError(
+        f"torch traces a launch of one compiled kernel of {kernel.name}, which no operator stands for",
+        code="TW0443",
+        hint=f"launch the kernel itself, {kernel.request.name}[grid](...)",
+    )
 
 
 def _all_values(

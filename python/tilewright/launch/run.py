@@ -7,8 +7,9 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .arguments import current_stream, mark_written
+from .arguments import Reinterpreted, current_stream, mark_written
 from .arguments.bounds import memories_of
+from .arguments.leaves import is_view_of_leaf, leaf_error
 from ..compile.facts import Facts
 from .options import Chosen
 from .simulated import options_of_launch
@@ -66,12 +67,28 @@ def check_stores(kernel: CompiledKernel, facts: Sequence[Any]) -> None:
             )
 
 
+def _check_leaves(kernel: CompiledKernel, values: Sequence[Any]) -> None:
+    """Refuse to store where torch's in-place operators would not."""
+    torch: Any = sys.modules.get("torch")
+    if torch is None:
+        return
+    for name, _, is_stored, index in kernel.parameters:
+        tensor = values[index] if is_stored else None
+        while isinstance(tensor, Reinterpreted):
+            tensor = tensor.base
+        if not isinstance(tensor, torch.Tensor) or not tensor.requires_grad:
+            continue
+        if torch.is_grad_enabled() and (tensor.is_leaf or is_view_of_leaf(tensor)):
+            raise leaf_error(kernel.name, name)
+
+
 def launch(
     kernel: CompiledKernel, programs: Programs, values: tuple[Any, ...], bits: list[Any],
     chosen: Chosen | None = None,
 ) -> CompiledKernel:  # fmt: skip
     """Run a kernel; `values` are the arguments as given, `bits` as read. Gives the kernel that ran: one
     without tensor maps where none describes an array. Raises what it reports."""
+    _check_leaves(kernel, values)
     memory = simulation = None
     if kernel.checks_accesses:
         name = kernel.request.device

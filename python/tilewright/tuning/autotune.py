@@ -16,9 +16,10 @@ from .configurations import Arguments, Config, checked_configs, checked_names, n
 from ..compile import CompiledKernel
 from ..native.errors import LaunchError, TilewrightError
 from ..launch.devices import chosen_device
-from ..launch.arguments.tracing import untraced
+from ..launch.arguments.tracing import inlined_as, is_traced, untraced
 from ..launch.interface import KernelInterface
 from ..launch.references import ByReference
+from ..launch.graphs.traced import inlined_run, launch_traced
 from .tiered import general_binaries
 from .timings import read_timings, write_timings
 from .trials import Trials, launch_of
@@ -43,6 +44,7 @@ class Wrapper(KernelInterface, ByReference):
         """The Python function of the kernel inside."""
         return getattr(self.fn, "base_fn", None) or self.fn.fn
 
+    @inlined_as(inlined_run)
     @untraced
     def run(self, *args: Any, grid: Any, warmup: bool = False, **kwargs: Any) -> Any:
         """Launch the kernel inside."""
@@ -61,6 +63,13 @@ class Heuristics(Wrapper):
         super().__init__(fn)
         self.values = dict(values)
 
+    def ways(self, given: dict[str, Any]) -> list[dict[str, Any]]:
+        full = dict(given)
+        for name, rule in self.values.items():
+            full[name] = rule(full)
+        return self.fn.ways(full)
+
+    @inlined_as(inlined_run)
     @untraced
     def run(self, *args: Any, grid: Any, warmup: bool = False, **kwargs: Any) -> Any:
         for name, rule in self.values.items():
@@ -150,6 +159,21 @@ class Autotuner(Wrapper):
         finally:
             self._restore(arguments, saved)
 
+    def ways(self, given: dict[str, Any]) -> list[dict[str, Any]]:
+        # Which one it is, a launch decides: also where some are pruned.
+        every: list[dict[str, Any]] = []
+        for config in self.configs or [Config({})]:
+            every.extend(self.fn.ways({**config.all_kwargs(), **given}))
+        return every
+
+    def touched_arguments(self) -> set[str] | None:
+        has_hooks = self.user_defined_pre_hook or any(config.pre_hook for config in self.configs)
+        inside = self.fn.touched_arguments()
+        if has_hooks or inside is None:
+            return None
+        return {*inside, *self.reset_to_zero, *self.restore_value}
+
+    @inlined_as(inlined_run)
     @untraced
     def run(self, *args: Any, grid: Any, warmup: bool = False, **kwargs: Any) -> Any:
         arguments = {**dict(zip(self.arg_names, args)), **kwargs}

@@ -200,6 +200,12 @@ class FakeNative:
     def set_tensor_reading(self, *reading: Any) -> None:
         pass
 
+    def set_tracing(self, *tracing: Any) -> None:
+        """What the native module learns of torch's tracing."""
+
+    def is_traced(self) -> bool:
+        return False
+
     def set_num_threads(self, count: int) -> None:
         self.threads = count
 

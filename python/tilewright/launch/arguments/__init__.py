@@ -3,7 +3,7 @@
 from .arrays import current_stream, stream_reader
 from .constants import constexpr_key, read_constant
 from .memory import MEMORY_READERS, SPAN_READERS, WRITE_MARKERS, mark_written, memory_of, span_of
-from .problems import NO_MEMORY, ArgumentProblem, Memory, Reading
+from .problems import NO_MEMORY, ArgumentProblem, Memory, Reading, unknown_element_type
 from .reading import READERS, SPREADERS, Parts, make_reader, read_argument, read_tuple
 from .reinterpreted import Reinterpreted, reinterpret
 
@@ -30,4 +30,5 @@ __all__ = [
     "reinterpret",
     "span_of",
     "stream_reader",
+    "unknown_element_type",
 ]

@@ -23,7 +23,7 @@ from .problems import (
     without_memory,
     wrong_device,
 )
-from .tracing import untraced
+from .tracing import untraced, watch_tracing
 
 _POINTEES: dict[torch.dtype, str] = {
     getattr(torch, row.library): row.short_name for row in ELEMENT_TYPES if hasattr(torch, row.library)
@@ -95,14 +95,13 @@ def _absence(tensor: torch.Tensor, error: str) -> tuple[str, str]:
     transforms: Any = getattr(torch._C, "_functorch", None)  # pyright: ignore[reportPrivateUsage]
     if kind == "FakeTensor":
         return "a FakeTensor is traced, not computed", (
-            "launch kernels outside of FakeTensorMode and of what torch.compile traces; wrap the "
-            "launch in a torch.library.custom_op with a register_fake function"
+            "pass only FakeTensors, for which a launch runs nothing, or none of them"
         )
     if tensor.is_meta:
         return "it is on the device meta", "make it on cpu or cuda; kernel.warmup takes dtypes"
     if transforms and transforms.is_functorch_wrapped_tensor(tensor):
         return "it is within a transform of torch.func (vmap, grad, ...)", (
-            "wrap the launch in a torch.autograd.Function with setup_context and a vmap rule"
+            "make the function that launches a tw.torch_op, and register a rule for it"
         )
     if torch._is_functional_tensor(tensor):  # pyright: ignore[reportPrivateUsage]
         return "a functional tensor is traced, not computed", "launch kernels outside of tracing"
@@ -187,6 +186,7 @@ def register(readers: dict[type, Callable[[Any], Reading]]) -> None:
     readers[torch.Tensor] = _read_tensor
     types = torch.Tensor, torch.nn.Parameter
     native().set_tensor_reading(types, _facts_of_lent, _span, _increment_version)
+    watch_tracing()
     MEMORY_READERS[torch.Tensor] = _memory
     SPAN_READERS[torch.Tensor] = _span
     SHAPE_READERS[torch.Tensor] = _shape

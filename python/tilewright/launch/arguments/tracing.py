@@ -1,15 +1,35 @@
-"""What torch's compiler must run as it is: launches, and what reads their arguments."""
+"""How launches get on with what follows torch's operators: its compiler, dispatch modes, transforms."""
 
 from __future__ import annotations
 
 import sys
+import threading
 import types
-from collections.abc import Callable
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar, cast
+
+from ...native import native
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 _untraced: list[types.CodeType] = []
+_marked: set[types.CodeType] = set()
+
+# Dispatch keys that a thread of torch includes while its operators are followed.
+_TRACING = (
+    "Python", "PreDispatch", "Functionalize", "Tracer", "FuncTorchDynamicLayerFrontMode",
+    "FuncTorchDynamicLayerBackMode",
+)  # fmt: skip
+_watched: list[Any] = []  # torch, once the native module knows its keys
+
+
+class _Within(threading.local):
+    """Whether an operator's own launch is running in this thread, which nothing follows."""
+
+    depth = 0
+
+
+WITHIN = _Within()
 
 
 def untraced(function: _Function) -> _Function:
@@ -17,7 +37,32 @@ def untraced(function: _Function) -> _Function:
     the memory of tensors, which its tracing knows nothing of. The traced function is split there."""
     setattr(function, "_torchdynamo_disable", True)
     setattr(function, "_torchdynamo_disable_msg", "a launch of a Tilewright kernel")
-    _untraced.append(function.__code__)
+    return never_a_frame(function)
+
+
+def never_a_frame(function: _Function) -> _Function:
+    """Mark a function that torch's compiler may look into from a caller, and must not begin with."""
+    if function.__code__ not in _marked:
+        _marked.add(function.__code__)
+        _untraced.append(function.__code__)
+    return function
+
+
+def inlined_as(replacement: Callable[..., Any]) -> Callable[[_Function], _Function]:
+    """Have torch's compiler look into another function where it meets a call of this one, which runs
+    unchanged everywhere else. Costs nothing at run time, and needs no torch."""
+
+    def mark(function: _Function) -> _Function:
+        setattr(function, "_torchdynamo_inline", replacement)
+        return function
+
+    return mark
+
+
+def constant_when_traced(function: _Function) -> _Function:
+    """Have torch's compiler call a function while it traces, and take the result for a constant: what
+    `torch.compiler.assume_constant_result` does, without torch."""
+    setattr(function, "_dynamo_marked_constant", True)
     return function
 
 
@@ -33,3 +78,63 @@ def hide_launches_from_torch() -> None:
     strategy = eval_frame._FrameExecStrategy(skip, skip)
     while _untraced:
         eval_frame.set_code_exec_strategy(_untraced.pop(), strategy)
+
+
+def watch_tracing() -> bool:
+    """Tell the native module how to see that torch follows this thread. False without a whole torch."""
+    torch: Any = sys.modules.get("torch")
+    if torch is None:
+        return False
+    if _watched != [torch]:
+        try:
+            _watch(torch)
+        except AttributeError:  # it is being imported
+            return False
+        _watched[:] = [torch]
+    return True
+
+
+def _watch(torch: Any) -> None:
+    keys = [torch._C._dispatch_key_parse(name) for name in _TRACING]
+    bits = 0
+    for key in keys:
+        bits |= torch._C.DispatchKeySet(key).raw_repr()
+
+    def is_followed() -> bool:
+        return any(map(torch._C._dispatch_tls_is_dispatch_key_included, keys))
+
+    types = torch.Tensor, torch.nn.Parameter
+    rest = torch.Tensor._is_view, torch.is_grad_enabled
+    native().set_tracing(types, bits, None, *rest)
+    # The word of c10 that the native module reads is where it was in every release so far.
+    agrees = native().is_traced() == is_followed()
+    with torch._C._IncludeDispatchKeyGuard(torch._C.DispatchKey.Python):
+        agrees = agrees and native().is_traced()
+    if not agrees:
+        native().set_tracing(types, bits, is_followed, *rest)
+
+
+def is_traced(values: Iterable[Any]) -> bool:
+    """Returns true if a launch with these arguments must become an operator of torch: something follows
+    the operators of this thread, or all tensors are fake, and there is a tensor."""
+    if WITHIN.depth or "torch" not in sys.modules or not watch_tracing():
+        return False
+    tensors = [value for value in _leaves(values) if _is_tensor(value)]
+    wraps: Any = sys.modules["torch"]._C._functorch.is_functorch_wrapped_tensor
+    if not tensors or any(map(wraps, tensors)):  # a launch within a transform of torch.func is refused
+        return False
+    return native().is_traced() or all(type(value).__name__ == "FakeTensor" for value in tensors)
+
+
+def _is_tensor(value: Any) -> bool:
+    return isinstance(value, sys.modules["torch"].Tensor)
+
+
+def _leaves(values: Iterable[Any]) -> Iterable[Any]:
+    for value in values:
+        if isinstance(value, (tuple, list)):
+            yield from _leaves(cast("Iterable[Any]", value))
+        elif hasattr(value, "base") and not _is_tensor(value):
+            yield value.base
+        else:
+            yield value

@@ -1,0 +1,1 @@
+"""Launches that torch traces: one opaque operator each."""
