@@ -5,6 +5,7 @@
 #include "runtime/codes/Codes.h"
 #include <algorithm>
 #include <bit>
+#include <functional>
 
 using namespace tw;
 
@@ -68,16 +69,41 @@ bool tw::isWellFormed(const TensorMapRecipe &recipe,
 TensorMapMaker::TensorMapMaker(std::vector<TensorMapRecipe> recipes,
                                std::span<const ArtifactParameter> parameters)
     : all(std::move(recipes)) {
-  for (const TensorMapRecipe &recipe : all)
-    names.push_back(parameters[recipe.parameter].name);
-  for (const ArtifactParameter &parameter : parameters)
+  for (const ArtifactParameter &parameter : parameters) {
     bits.push_back(bitsOf(parameter));
+    names.push_back(parameter.name);
+  }
 }
 
 /// The integer in the lower bits of an argument.
 static int64_t valueOf(int8_t bits, uint64_t argument) {
   unsigned shift = 64 - unsigned(bits < 0 ? -bits : bits);
   return bits < 0 ? int64_t(argument << shift >> shift) : int64_t(argument << shift) >> shift;
+}
+
+/// "2 * a_row, where a_row is 0": a product as users know it.
+static std::string describe(const LaunchProduct &product, int64_t scale,
+                            std::span<const std::string> names,
+                            const std::function<int64_t(uint32_t)> &valueOf) {
+  auto factor = int64_t(uint64_t(product.factor) * uint64_t(scale));
+  std::string text = factor == 1 && !product.parameters.empty() ? "" : std::to_string(factor);
+  std::string values;
+  for (uint32_t number : product.parameters) {
+    text += (text.empty() ? "" : " * ") + names[number];
+    values += (values.empty() ? ", where " : " and ") + names[number] + " is " +
+              std::to_string(valueOf(number));
+  }
+  return text + values;
+}
+
+/// The refusal of a launch by a guard of a map. `CompiledKernel.guards` of Python lists the guards
+/// by the same names, in which dimensions count from the innermost one.
+static RuntimeError refuse(const std::string &array, const std::string &what,
+                           const std::string &guard, const std::string &why) {
+  return {RuntimeError::Kind::Launch, Code::TensorMapRefused,
+          "no tensor map describes the array `" + array + "`: " + what + " (guard " + array + "." +
+              guard + ") is " + why,
+          ""};
 }
 
 /// The product, or none where it is not in [least, most].
@@ -97,28 +123,34 @@ std::optional<RuntimeError> TensorMapMaker::compute(size_t map,
                                                     std::span<const LaunchArgument> arguments,
                                                     TensorMapNumbers &numbers) const {
   const TensorMapRecipe &recipe = all[map];
-  auto refuse = [&](const std::string &reason) {
-    return RuntimeError{RuntimeError::Kind::Launch, Code::TensorMapRefused,
-                        "no tensor map describes the array `" + names[map] + "`: " + reason, ""};
+  const std::string &array = names[recipe.parameter];
+  auto describe = [&](const LaunchProduct &product, int64_t scale) {
+    return ::describe(product, scale, names, [&](uint32_t number) {
+      return valueOf(bits[number], arguments[number].bits);
+    });
   };
   numbers = {};
   numbers.base = arguments[recipe.parameter].bits;
   if (numbers.base % kPieceBytes != 0 || numbers.base == 0)
-    return refuse("it does not begin at a multiple of 16 bytes");
+    return refuse(array, "its address", "address",
+                  std::to_string(numbers.base) + ", and has to be a multiple of 16, not 0");
   for (size_t dim = 0; dim < recipe.extents.size(); ++dim) {
     std::optional<uint64_t> extent = compute(recipe.extents[dim], 1, arguments, 1, kMostExtent);
     if (!extent)
-      return refuse("its extent " + std::to_string(dim) +
-                    ", the innermost being 0, is not from 1 to 2^32");
+      return refuse(array, "its extent along dimension " + std::to_string(dim),
+                    "extent[" + std::to_string(dim) + "]",
+                    describe(recipe.extents[dim], 1) + ", and has to be from 1 to 2^32");
     numbers.extents[dim] = *extent;
   }
   for (size_t dim = 0; dim < recipe.strides.size(); ++dim) {
     std::optional<uint64_t> stride = compute(recipe.strides[dim], mapElementBytes(recipe.element),
                                              arguments, kPieceBytes, kStrideLimit - 1);
     if (!stride || *stride % kPieceBytes != 0)
-      return refuse(
-          "its stride along dimension " + std::to_string(dim + 1) +
-          ", the innermost being 0, is not a multiple of 16 bytes, from 16 to below 2^40");
+      return refuse(array,
+                    "its bytes from one to the next along dimension " + std::to_string(dim + 1),
+                    "stride[" + std::to_string(dim + 1) + "]",
+                    describe(recipe.strides[dim], recipe.elementBytes) +
+                        ", and has to be a multiple of 16, from 16 to below 2^40");
     numbers.strides[dim] = *stride;
   }
   return std::nullopt;

@@ -82,7 +82,7 @@ private:
                                   uint64_t most) const;
 
   std::vector<TensorMapRecipe> all;
-  std::vector<std::string> names; // of the arrays
+  std::vector<std::string> names; // of the parameters
   std::vector<int8_t> bits;       // by parameter: of an integer, negative without a sign; else 0
 };
 

@@ -11,6 +11,7 @@ from ..native.errors import Report, is_remark
 from ..native.lazy import lazy_attribute
 from ..native.targets import NOMINAL_REGISTERS, TargetName, device_named
 from .facts import Facts
+from .guards import Guard, guards_of_facts, guards_of_maps
 from .request import Request
 from .stages import StageTexts, binary_stage_of, inspect, inspect_with_reports, stages_of
 
@@ -81,6 +82,17 @@ class CompiledKernel:
     def resources(self) -> dict[str, int]:
         """Resources that a GPU's program takes: num_warps, shared_bytes, registers, spill_bytes, ..."""
         return dict(self.native.resources)
+
+    @property
+    def guards(self) -> tuple[Guard, ...]:
+        """What launches of this very binary pass, by name: the facts that it assumes of arguments, and what
+        tensor maps ask of arrays. `print(*compiled.guards, sep="\\n")` shows them; a launch returns
+        the kernel that ran."""
+        request, names = self.request, [name for name, *_ in self.parameters]
+        return (
+            *guards_of_facts(request.parameters, request.facts),
+            *guards_of_maps(names, self.native.tensor_maps),
+        )
 
     @property
     def assembler(self) -> str:

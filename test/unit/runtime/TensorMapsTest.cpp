@@ -44,6 +44,23 @@ TEST(TensorMapsTest, ComputesProductsOfArguments) {
   EXPECT_EQ(numbers, expected);
 }
 
+TEST(TensorMapsTest, RefusalsNameTheGuardItsValueAndWhatItNeeds) {
+  struct Case {
+    Launched launched;
+    const char *words;
+  };
+  for (const auto &[launched, words] :
+       {Case{{.base = 0x1008}, "(guard x.address) is 4104, and has to be a multiple of 16"},
+        Case{{.rows = 0}, "(guard x.extent[1]) is rows, where rows is 0, and has to be from 1"},
+        Case{{.stride = 65}, "(guard x.stride[1]) is 2 * stride, where stride is 65, and has"},
+        Case{{.stride = -64}, "(guard x.stride[1]) is 2 * stride, where stride is -64,"}}) {
+    TensorMapNumbers numbers;
+    std::optional<RuntimeError> error = launched.compute(numbers);
+    ASSERT_TRUE(error) << words;
+    EXPECT_NE(error->message.find(words), std::string::npos) << error->message;
+  }
+}
+
 TEST(TensorMapsTest, RefusesWhatNoMapDescribes) {
   const Launched refused[] = {
       {.base = 0x1008},      {.base = 0},          {.rows = 0},    {.rows = -1},

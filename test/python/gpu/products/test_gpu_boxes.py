@@ -441,7 +441,28 @@ def test_a_launch_without_maps_may_have_to_be_prepared(
     knobs.reset()
     assert ran and copies(ran) == 0
     told = capsys.readouterr().err
-    assert "TW0420" in told and "array `a`: its stride along dimension 1" in told
+    assert "TW0420" in told and "array `a`" in told
+    assert "(guard a.stride[1]) is 2 * a_row, where a_row is 0, and has to be a multiple" in told
+
+
+def test_guards_have_names(rng: np.random.Generator) -> None:
+    """Those of tensor maps are what a launch is refused by; code without maps has none of them."""
+    arguments = (integers(rng, 64, 128), integers(rng, 128, 64), poisoned(64, 64))
+    options = {"FORM": "rows", "BM": 64, "BN": 64, "BK": 64, "num_stages": 3}
+    with tw.device("sim:sm_90a"):
+        kernels = [
+            batched[(1, 1)](
+                *arguments, 64, 64, 128, 64 * 128, row, 128 * 64, 64, 0, **options
+            ) for row in (128, 0)
+        ]  # fmt: skip
+    with_maps, without = ({str(guard) for guard in kernel.guards} for kernel in kernels)
+    of_maps = {
+        "a.address: a is a multiple of 16, not 0",
+        "a.extent[1]: M is from 1 to 2^32",
+        "a.stride[1]: 2 * a_row is a multiple of 16, from 16 to below 2^40",
+    }
+    assert of_maps <= with_maps and not of_maps & without
+    assert "K.value: K is a multiple of 16" in with_maps and without < with_maps
 
 
 def test_maps_can_be_switched_off(rng: np.random.Generator) -> None:

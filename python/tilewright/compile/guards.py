@@ -1,0 +1,73 @@
+"""What launches of a compiled kernel have to pass, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from .facts import Facts, fact_rows
+
+
+class Guard(NamedTuple):
+    """A condition on a launch. Where one of a tensor map fails, the launch runs code without maps, and
+    a remark (TILEWRIGHT_REMARKS=1) has the guard's name; where another one fails, it runs the code
+    for other facts."""
+
+    name: str  # "a.stride[1]": of the array `a`; dimensions count from the innermost one, 0
+    value: str  # what is looked at, in the words of the kernel's parameters: "2 * a_row"
+    needs: str
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.value} is {self.needs}"
+
+
+# By fact: the part of the name, and what is needed where the binary relies on the fact.
+_OF_FACTS = {
+    "is_non_negative": ("sign", "not negative"),
+    "is_disjoint": ("overlap", "memory of no other argument"),
+    "is_large": ("size", "within reach of 32-bit offsets"),
+}
+
+
+def guards_of_facts(names: Sequence[str], facts: Sequence[Any]) -> Iterator[Guard]:
+    """The guards of a specialization."""
+    for name, assumed in zip(names, facts):
+        if not isinstance(assumed, Facts):
+            continue
+        if assumed.known is not None:
+            yield Guard(f"{name}.value", name, str(assumed.known))
+            continue
+        if assumed.divisibility > 1:
+            what = "address" if assumed.is_pointer else "value"
+            yield Guard(f"{name}.{what}", name, f"a multiple of {assumed.divisibility}")
+        for fact in fact_rows():
+            if fact.of_pointers == assumed.is_pointer and fact.name in _OF_FACTS:
+                # Of what a binary provides for, as large arrays, one without relies on its absence.
+                if getattr(assumed, fact.name) == (fact.use == "assumed"):
+                    part, needs = _OF_FACTS[fact.name]
+                    yield Guard(f"{name}.{part}", name, needs)
+
+
+def guards_of_maps(
+    names: Sequence[str], recipes: Sequence[Mapping[str, Any]]
+) -> Iterator[Guard]:
+    """The guards of tensor maps: those that runtime/TensorMaps.cpp asks, by the same names. `names` are
+    the parameters of the code."""
+    for recipe in recipes:
+        array = names[recipe["parameter"]]
+        yield Guard(f"{array}.address", array, "a multiple of 16, not 0")
+        for dim, extent in enumerate(recipe["extents"]):
+            if extent[1]:
+                yield Guard(f"{array}.extent[{dim}]", _product(extent, 1, names), "from 1 to 2^32")
+        for dim, stride in enumerate(recipe["strides"], 1):
+            if stride[1]:
+                yield Guard(
+                    f"{array}.stride[{dim}]", _product(stride, recipe["element_bytes"], names),
+                    "a multiple of 16, from 16 to below 2^40",
+                )  # fmt: skip
+
+
+def _product(product: tuple[int, Sequence[int]], scale: int, names: Sequence[str]) -> str:
+    factor, numbers = product
+    factors = [str(factor * scale)] if factor * scale != 1 else []
+    return " * ".join([*factors, *(names[number] for number in numbers)])
