@@ -106,6 +106,24 @@ def RefuseAssembly : Pass<"refuse-assembly", "::mlir::ModuleOp">, Takes<"tile"> 
   let options = [Option<"linksBitcode", "links-bitcode", "bool", "false", "pure functions of bitcode can be called">];
 }
 
+def OrderLaunches : Pass<"order-launches", "::mlir::ModuleOp">, Takes<"tile"> {
+  let summary = "kernels that may begin before the launches that they depend on have ended wait for those first";
+  let description = [{
+    For a target with `early_launch`:
+    ```mlir
+    func.func @f(%x: !tile.ptr<f32>) {
+      tile.store %x, ...
+    // becomes
+    func.func @f(%x: !tile.ptr<f32>) {
+      tile.order_launches await
+      tile.store %x, ...
+    ```
+    A kernel stays as it is where its own outermost block waits, and nothing in front of that writes. Targets without
+    `dependent_launches` lose all `tile.order_launches`: their launches follow each other.
+  }];
+  let dependentDialects = ["::tw::tile::TileDialect"];
+}
+
 def AttachTarget : Pass<"attach-target", "::mlir::ModuleOp"> {
   let summary = "the module gets the description of the machine that it is compiled for";
   let description = [{

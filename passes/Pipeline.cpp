@@ -67,6 +67,7 @@ void tw::addSimtPasses(StagedPasses &passes, std::unique_ptr<Pass> describeTarge
                                 "registers, lanes and warps");
   if (describeTarget)
     passes.addPass(std::move(describeTarget));
+  passes.addPass(createOrderLaunches());
   ExpandHistogramsOptions histograms;
   histograms.numWarps = numWarps;
   passes.addPass(createExpandHistograms(histograms));

@@ -50,6 +50,8 @@ std::string InlinePtx::addGuard(Value mask) { return mask ? "@" + addOperand(mas
 SmallVector<Value> InlinePtx::emit(StringRef text, bool hasEffects) {
   SmallVector<std::string> constraints(resultConstraints);
   llvm::append_range(constraints, operandConstraints);
+  if (isOrdered)
+    constraints.push_back("~{memory}");
   Type type;
   if (results.size() == 1)
     type = results.front();

@@ -20,6 +20,8 @@ public:
   std::string addOperand(mlir::Value value);
   /// "@$4 " for a mask, nothing without one.
   std::string addGuard(mlir::Value mask);
+  /// Says that the code orders all accesses of memory before and after it.
+  void clobbersMemory() { isOrdered = true; }
   /// Code with effects stays where it is; other code is a function of its operands.
   llvm::SmallVector<mlir::Value> emit(llvm::StringRef text, bool hasEffects);
 
@@ -29,6 +31,7 @@ private:
   llvm::SmallVector<mlir::Type> results;
   llvm::SmallVector<mlir::Value> operands;
   llvm::SmallVector<std::string> resultConstraints, operandConstraints;
+  bool isOrdered = false;
 };
 
 /// `$0 = mnemonic(operands...)` without effects.

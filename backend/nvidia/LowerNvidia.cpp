@@ -76,6 +76,16 @@ static void lowerBarrier(Lowering &lowering, simt::BarrierOp op) {
     callIntrinsic(lowering, "barrier.cta.sync.aligned.all", Type(), constantI32(lowering, 0));
 }
 
+/// PTX ISA, "griddepcontrol". LLVM's intrinsics for it claim to access no memory, so that loads
+/// might move across them; this text may access all.
+static void lowerOrderLaunches(Lowering &lowering, simt::OrderLaunchesOp op) {
+  bool awaits = op.getOrder() == tile::LaunchOrder::Await;
+  InlinePtx code(lowering.builder, lowering.loc);
+  code.clobbersMemory();
+  code.emit(awaits ? "griddepcontrol.wait;" : "griddepcontrol.launch_dependents;",
+            /*hasEffects=*/true);
+}
+
 /// Shuffles one 32-bit register. The last operand is the clamp and segment mask of PTX: with 0 an
 /// upward shuffle stops at lane 0, with 31 the others stop at lane 31.
 static Value shuffleWord(Lowering &lowering, simt::ShuffleMode mode, Value word, Value lane) {
@@ -158,6 +168,7 @@ static bool lowerEffect(Lowering &lowering, Operation *op) {
   bool isEffect = true;
   llvm::TypeSwitch<Operation *>(op)
       .Case([&](simt::BarrierOp barrier) { lowerBarrier(lowering, barrier); })
+      .Case([&](simt::OrderLaunchesOp order) { lowerOrderLaunches(lowering, order); })
       .Case([&](simt::LoadMatrixOp load) { lowerLoadMatrix(lowering, load); })
       .Case([&](simt::StoreMatrixOp store) { lowerStoreMatrix(lowering, store); })
       .Case([&](simt::MmaFragmentOp mma) { lowerMmaFragment(lowering, mma); })

@@ -9,6 +9,7 @@
 #include "backend/nvidia/device/CudaGpu.h"
 #include "backend/reference/ReferenceDevice.h"
 #include "backend/warpsim/device/WarpsimDevice.h"
+#include "ir/tile/Tile.h"
 
 using namespace tw;
 
@@ -16,6 +17,9 @@ using namespace tw;
 // the machine, or files in place of those.
 static constexpr const char *kLibrary = "cuda-library", *kAssemblers = "assemblers",
                             *kOnlyAssemblers = "only-assemblers";
+
+/// The option of launches that may begin before those that they depend on have ended.
+static constexpr const char *kEarlyLaunch = "early-launch";
 
 static AssemblerSettings assemblersIn(const TargetSettings &settings) {
   AssemblerSettings assemblers{{}, /*searchesMachine=*/true};
@@ -46,6 +50,8 @@ static TargetKind kindOfArchs(const char *name) {
     const NvidiaArch *arch = findNvidiaArch(name);
     facts.arch = std::to_string(arch->number);
     facts.sharedBytes = arch->sharedBytes;
+    if (llvm::is_contained(arch->features, tile::Feature::DependentLaunches))
+      facts.options.push_back(kEarlyLaunch);
   };
   return kind;
 }
@@ -91,6 +97,7 @@ static std::optional<TargetEntry> openGpu(std::shared_ptr<const gpu::Driver> dri
 static TargetKind installedKind() {
   TargetKind kind = nvidiaKind("cuda");
   kind.facts.hasMemory = true;
+  kind.facts.options.push_back(kEarlyLaunch); // which older ones are compiled without
   kind.facts.memory = {"cuda", "cuda", {/*kDLCUDA=*/2, /*kDLCUDAManaged=*/13}};
   gpu::addInstalledGpus(kind, {&nvidia::cudaDriver(), kLibrary, openGpu});
   return kind;

@@ -14,6 +14,7 @@
 #include "backend/nvidia/assemble/CubinResources.h"
 #include "backend/nvidia/assemble/FileStamps.h"
 #include "backend/nvidia/assemble/RegisterLimit.h"
+#include "ir/target/TargetDesc.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "passes/Passes.h"
 #include "passes/Pipeline.h"
@@ -119,6 +120,7 @@ void NvidiaTarget::addPasses(StagedPasses &passes, const CompileOptions &options
   unsigned numWarps = gpu::numWarpsOf(options);
   NvidiaChoices choices{.roundsSeparately = hasExtraOption(options, "no-fusion"),
                         .copiesBoxes = !hasExtraOption(options, "no-tensor-maps"),
+                        .launchesEarly = hasExtraOption(options, "early-launch"),
                         .registers = nvidia::registersOf(options)};
   auto describe = [=, &arch = arch](MLIRContext &context) {
     return describeNvidia(context, arch, choices);
@@ -138,6 +140,8 @@ bool NvidiaTarget::emitPtx(ModuleOp lowered, Artifact &artifact, std::string &er
     return false;
   artifact.binary = withFixedFileStamps(artifact.binary);
   artifact.resources["arch"] = arch.number;
+  if (hasFeature(targetOf(lowered), tile::Feature::EarlyLaunch))
+    artifact.resources["early_launch"] = 1;
   return true;
 }
 

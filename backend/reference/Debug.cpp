@@ -166,4 +166,5 @@ void tw::reference::addDebugMeanings(Meanings &meanings) {
   meanings["tile.assume"].structured = runAssume;
   meanings["tile.hint"].structured = runHint;
   meanings["tile.barrier"].structured = runBarrier;
+  meanings["tile.order_launches"].structured = runBarrier; // launches follow each other
 }

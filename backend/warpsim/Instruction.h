@@ -152,6 +152,8 @@ enum class Op : uint16_t {
   Elect,
   MovSpecial, // a special register: Instruction::special
   Nanosleep,
+  AwaitLaunches, // griddepcontrol.wait
+  PermitLaunches,
   Discard,
   CreatePolicy,
   Ldmatrix,

@@ -38,7 +38,8 @@ static constexpr const char *kKindNames[] = {"race-raw",
                                              "missing-fence",
                                              "proxy-race",
                                              "mbarrier-misuse",
-                                             "tensor-map-misuse"};
-static_assert(std::size(kKindNames) == size_t(Kind::TensorMapMisuse) + 1);
+                                             "tensor-map-misuse",
+                                             "launch-order"};
+static_assert(std::size(kKindNames) == size_t(Kind::LaunchOrder) + 1);
 
 const char *tw::warpsim::nameOf(Kind kind) { return kKindNames[size_t(kind)]; }

@@ -43,7 +43,8 @@ enum class Kind : uint8_t {
   MissingFence,
   ProxyRace,
   MbarrierMisuse,
-  TensorMapMisuse
+  TensorMapMisuse,
+  LaunchOrder
 };
 const char *nameOf(Kind kind);
 
@@ -103,12 +104,11 @@ struct Launch {
   uint32_t dynamicSharedBytes = 0;
   std::string parameters; // the bytes of their space, at the offsets of Function::parameters
   /// Parameter i of pointer kind -> index into `allocations`, or -1: an address derived from it
-  /// must stay in that allocation (provenance is by range: each argument's memory is one
-  /// allocation).
+  /// must stay there (provenance is by range: each argument's memory is one allocation).
   std::vector<int> allocationOfParameter;
   std::vector<Allocation> allocations;
-  std::vector<SharedBuffer> sharedBuffers; // names for reports; may be empty
-  bool isCooperative = false;              // all CTAs are there from the beginning
+  std::vector<SharedBuffer> sharedBuffers; // names for reports
+  bool beginsEarly = false, isCooperative = false; // griddepcontrol; all CTAs are there at once
   LaunchOptions options;
   /// Output of device printf, called in CTA order per CTA; unset: standard output.
   std::function<void(const std::string &)> print;
@@ -120,8 +120,8 @@ struct Launch {
 struct Statistics {
   uint64_t warpInstructions = 0, threadInstructions = 0;
   std::map<std::string, uint64_t> mix; // warp instructions by opcode with type: "ld.global.v4.b32"
-  uint64_t globalLoadRequests = 0, globalLoadSectors = 0,
-           globalLoadBytes = 0; // 32-byte sectors; bytes asked for
+  // Sectors have 32 bytes; bytes are those asked for.
+  uint64_t globalLoadRequests = 0, globalLoadSectors = 0, globalLoadBytes = 0;
   uint64_t globalStoreRequests = 0, globalStoreSectors = 0, globalStoreBytes = 0;
   uint64_t sharedRequests = 0, sharedWavefronts = 0; // n x 128 bytes: n without bank conflicts
   uint64_t idealSharedWavefronts = 0;

@@ -66,7 +66,7 @@ FailureOr<PyValue> tw::callBuiltin(Emitter &emitter, const Callable &callee, Arg
 /// Returns true if a call reads or writes memory, or is seen outside of the kernel.
 static bool hasEffect(llvm::StringRef name, const FrontendOptions &options) {
   return name.starts_with("atomic_") || name == "load" || name == "store" ||
-         name == "device_print" || name == "debug_barrier" ||
+         name == "device_print" || name == "debug_barrier" || name.starts_with("gdc_") ||
          (name == "device_assert" && options.debug);
 }
 

@@ -164,6 +164,12 @@ static FailureOr<PyValue> emitBarrier(BuiltinCall &call) {
   return PyValue{None{}};
 }
 
+static FailureOr<PyValue> emitOrderLaunches(BuiltinCall &call) {
+  call.tiles().orderLaunches(call.name == "gdc_wait" ? tile::LaunchOrder::Await
+                                                     : tile::LaunchOrder::Permit);
+  return PyValue{None{}};
+}
+
 /// tw.constexpr(x) and tw.condition(x): the value itself.
 static FailureOr<PyValue> emitIdentity(BuiltinCall &call) {
   if (call.name == "constexpr" && !isStatic(call.value(0)))
@@ -231,6 +237,8 @@ static constexpr BuiltinRow kRows[] = {
     {"max_constancy", "input, values", emitHint<kConstancy>},
     {"assume", "cond", emitAssume},
     {"debug_barrier", "", emitBarrier},
+    {"gdc_wait", "", emitOrderLaunches},
+    {"gdc_launch_dependents", "", emitOrderLaunches},
     {"constexpr", "value", emitIdentity},
     {"condition", "arg1, disable_licm=False", emitIdentity},
     {"compiled_for", "", emitCompiledFor},

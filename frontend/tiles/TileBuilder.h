@@ -93,6 +93,7 @@ public:
   TileOr hint(TypedValue operand, llvm::StringRef fact, llvm::ArrayRef<int64_t> values);
   std::optional<Reason> assume(TypedValue condition);
   void barrier();
+  void orderLaunches(tile::LaunchOrder order);
   void print(llvm::StringRef prefix, bool hex, const std::vector<TypedValue> &values);
   std::optional<Reason> deviceAssert(TypedValue condition, llvm::StringRef message,
                                      std::optional<TypedValue> mask);
@@ -117,7 +118,6 @@ private:
   TileOr logical(bool isAnd, TypedValue lhs, TypedValue rhs);
   TileOr extremum(bool isMaximum, TypedValue lhs, TypedValue rhs, bool propagateNan);
   TypedValue extremumOf(bool isMaximum, TypedValue lhs, TypedValue rhs, bool propagateNan);
-
   std::vector<TypedValue> unpacked(TypedValue rows, int64_t pack);
   TypedValue repacked(std::vector<TypedValue> columns);
   TilesOr mapColumns(const std::vector<TypedValue> &columns, const CombineBody &apply);

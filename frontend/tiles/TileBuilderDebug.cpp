@@ -42,6 +42,10 @@ std::optional<Reason> TileBuilder::assume(TypedValue condition) {
 
 void TileBuilder::barrier() { tile::BarrierOp::create(builder, loc); }
 
+void TileBuilder::orderLaunches(tile::LaunchOrder order) {
+  tile::OrderLaunchesOp::create(builder, loc, order);
+}
+
 void TileBuilder::print(llvm::StringRef prefix, bool hex, const std::vector<TypedValue> &values) {
   llvm::SmallVector<mlir::Value> printed;
   llvm::SmallVector<int32_t> areSigned;

@@ -280,6 +280,11 @@ def Simt_MachineOp : Simt_Op<"machine", [MemoryEffects<[MemRead, MemWrite]>]> {
   let results = (outs I64:$result);
   let assemblyFormat = "$fact attr-dict";
 }
+def Simt_OrderLaunchesOp : Simt_Op<"order_launches", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "tile.order_launches, of this thread";
+  let arguments = (ins Tile_LaunchOrder:$order);
+  let assemblyFormat = "$order attr-dict";
+}
 def Simt_NumProgramsOp : Simt_PureOp<"num_programs"> {
   let summary = "number of programs along a grid axis";
   let arguments = (ins I32Attr:$axis);

@@ -117,7 +117,8 @@ def Tile_Feature : I32EnumAttr<"Feature", "what a machine can do beyond what all
     I32EnumAttrCase<"LoadMatrix", 0, "load_matrix">, I32EnumAttrCase<"Float8Casts", 1, "float8_casts">,
     I32EnumAttrCase<"AtomicBF16", 2, "atomic_bf16">, I32EnumAttrCase<"SeparateRounding", 3, "separate_rounding">,
     I32EnumAttrCase<"LoadTransposed", 4, "load_transposed">, I32EnumAttrCase<"FMA", 5, "fma">,
-    I32EnumAttrCase<"ScaleByPower", 6, "scale_by_power">, I32EnumAttrCase<"StoreMatrix", 7, "store_matrix">
+    I32EnumAttrCase<"ScaleByPower", 6, "scale_by_power">, I32EnumAttrCase<"StoreMatrix", 7, "store_matrix">,
+    I32EnumAttrCase<"DependentLaunches", 8, "dependent_launches">, I32EnumAttrCase<"EarlyLaunch", 9, "early_launch">
     ]> { let cppNamespace = "::tw::tile"; let genSpecializedAttr = 0; }
 
 def Tile_TargetAttr : AttrDef<Tile_Dialect, "Target"> {
@@ -130,8 +131,10 @@ def Tile_TargetAttr : AttrDef<Tile_Dialect, "Target"> {
     it delivers `sector_bytes` at least; shared memory of `banks` that give `bank_bytes` each at a time, to lanes one
     after the other where `phases` do not say otherwise; `mma` instructions, and those of several warps, `async_mma`; `copies` that run by
     themselves (without any, data goes through registers); `features`: `load_matrix` (simt.load_matrix), `store_matrix`
-    (simt.store_matrix), `load_transposed` (simt.load_transposed), `float8_casts` (converts pairs of 8-bit floats from and to f16, and from f32), `atomic_bf16` (adds), `separate_rounding` (a choice of the launch: sums
-    and products of floats keep a rounding each, none becomes an FMA).
+    (simt.store_matrix), `load_transposed` (simt.load_transposed), `float8_casts` (converts pairs of 8-bit floats from
+    and to f16, and from f32), `atomic_bf16` (adds), `separate_rounding` (a choice of the launch: sums and products of
+    floats keep a rounding each, none becomes an FMA), `dependent_launches` (a launch may begin before those that it
+    depends on have ended, and waits for them), `early_launch` (a choice of the launch: it does so).
   }];
   let parameters = (ins "unsigned":$warp_size, "unsigned":$shared_bytes, "unsigned":$registers, "unsigned":$spare_registers,
     "unsigned":$max_warps, "unsigned":$vector_bits, "unsigned":$line_bytes, "unsigned":$sector_bytes, "unsigned":$banks,
@@ -238,6 +241,9 @@ def Tile_AtomicKind : I32EnumAttr<"AtomicKind", "what an atomic does with the ol
     ]> { let cppNamespace = "::tw::tile"; }
 def Tile_MachineFact : I32EnumAttr<"MachineFact", "what is asked of the machine that runs a program", [
     I32EnumAttrCase<"Clock", 0, "clock">, I32EnumAttrCase<"Processor", 1, "processor">
+    ]> { let cppNamespace = "::tw::tile"; }
+def Tile_LaunchOrder : I32EnumAttr<"LaunchOrder", "how launches that follow each other are ordered from here on", [
+    I32EnumAttrCase<"Await", 0, "await">, I32EnumAttrCase<"Permit", 1, "permit">
     ]> { let cppNamespace = "::tw::tile"; }
 def Tile_MemoryOrder : I32EnumAttr<"MemoryOrder", "ordering of an atomic", [
     I32EnumAttrCase<"Relaxed", 0, "relaxed">, I32EnumAttrCase<"Acquire", 1, "acquire">,

@@ -34,6 +34,16 @@ def Tile_MachineOp : Tile_Op<"machine", [MemoryEffects<[MemRead, MemWrite]>]> {
   let assemblyFormat = "$fact attr-dict";
 }
 
+def Tile_OrderLaunchesOp : Tile_Op<"order_launches", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "`await`: the launches before this one have ended, and what they wrote is seen; `permit`: those behind it may begin";
+  let description = [{
+    No access of memory moves across it. A launch that begins early is still ordered by its own `await`, which waits for
+    the end of the launches before; so `permit` promises nothing about what this program has written.
+  }];
+  let arguments = (ins Tile_LaunchOrder:$order);
+  let assemblyFormat = "$order attr-dict";
+}
+
 //===-- Making tiles and changing shapes ---------------------------------------------------------===//
 
 def Tile_ArangeOp : Tile_PureOp<"arange", [Tile_InferRange]> {

@@ -25,6 +25,11 @@ bool tw::mayBeOverwritten(LoadOp load, Operation *root) {
   return result.wasInterrupted();
 }
 
+bool tw::awaitsLaunches(Operation *op) {
+  auto order = dyn_cast<tile::OrderLaunchesOp>(op);
+  return order && order.getOrder() == tile::LaunchOrder::Await;
+}
+
 /// Returns true if what a load of a scalar reads may change while the kernel runs: by the kernel,
 /// by programs that it waits for, or by code of the user's.
 static bool mayChange(LoadOp load) {

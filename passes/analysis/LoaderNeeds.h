@@ -11,6 +11,9 @@ namespace tw {
 /// the load reads.
 bool mayBeOverwritten(tile::LoadOp load, mlir::Operation *root);
 
+/// Returns true if the launches before this one are waited for here, so that no access moves up.
+bool awaitsLaunches(mlir::Operation *op);
+
 /// Collects operations around loader regions. They can run in another warp, also again: scalars
 /// without effects, and loads of scalars that the kernel does not write.
 class LoaderNeeds {

@@ -123,7 +123,7 @@ LogicalResult SimdFunction::lowerOperation(Operation *op) {
       .Case([&](PrintOp print) { return lowerPrint(print); })
       .Case([&](AssertOp check) { return lowerAssert(check); })
       .Case([&](MachineOp machine) { return lowerMachine(machine); })
-      .Case<AssumeOp, BarrierOp>([](Operation *) { return success(); })
+      .Case<AssumeOp, BarrierOp, OrderLaunchesOp>([](Operation *) { return success(); })
       .Case([&](func::ReturnOp) {
         releaseMatrixRegisters(*this);
         LLVM::ReturnOp::create(builder, loc, ValueRange());

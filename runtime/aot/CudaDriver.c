@@ -21,6 +21,7 @@ static const struct tw_driver_function tw_cuda_functions[] = {
     {"cuLaunchKernel", offsetof(struct tw_driver, launch), 0},
     {"cuGetErrorName", offsetof(struct tw_driver, error_name), 0},
     {"cuGetErrorString", offsetof(struct tw_driver, error_text), 0},
+    {"cuLaunchKernelEx", offsetof(struct tw_driver, launch_by_configuration), 1},
     {"cuCtxGetId", offsetof(struct tw_driver, context_id), 1},
     {"cuTensorMapEncodeTiled", offsetof(struct tw_driver, encode_map), 1},
     {"cuThreadExchangeStreamCaptureMode", offsetof(struct tw_driver, capture_mode), 1},
@@ -105,6 +106,35 @@ static void tw_cuda_drop(struct tw_gpus *gpus, int number, struct tw_gpu_context
     (void)gpus->call.release(device);
 }
 
+/* CUlaunchAttribute and CUlaunchConfig of the driver's header. */
+struct tw_cuda_attribute {
+  int id;
+  char padding[4];
+  union {
+    int number;
+    unsigned long long words[8];
+  } value;
+};
+struct tw_cuda_configuration {
+  unsigned grid[3], block[3], shared_bytes;
+  void *stream;
+  struct tw_cuda_attribute *attributes;
+  unsigned num_attributes;
+};
+
+static int tw_cuda_launch_early(const struct tw_gpus *gpus, const struct tw_driver_launch *launch) {
+  enum { serializes_by_program = 6 }; /* CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION */
+  struct tw_cuda_attribute attribute = {serializes_by_program, {0}, {1}};
+  struct tw_cuda_configuration configuration = {{launch->grid[0], launch->grid[1], launch->grid[2]},
+                                                {launch->num_threads, 1, 1},
+                                                launch->shared_bytes,
+                                                launch->stream,
+                                                &attribute,
+                                                1};
+  return gpus->call.launch_by_configuration(&configuration, launch->function, launch->parameters,
+                                            NULL);
+}
+
 static const struct tw_gpu_maker tw_cuda = {.driver = "CUDA driver",
                                             .libraries = tw_cuda_libraries,
                                             .functions = tw_cuda_functions,
@@ -117,4 +147,5 @@ static const struct tw_gpu_maker tw_cuda = {.driver = "CUDA driver",
                                             .enter_again = tw_cuda_enter_again,
                                             .leave = tw_cuda_leave,
                                             .enter = tw_cuda_enter,
+                                            .launch_early = tw_cuda_launch_early,
                                             .drop = tw_cuda_drop};

@@ -29,6 +29,7 @@ struct tw_driver {
   int (*set_attribute)(void *, int, int);
   int (*launch)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
                 void *, void **, void **);
+  int (*launch_by_configuration)(const void *, void *, void **, void **);
   int (*encode_map)(void *, int, unsigned, void *, const uint64_t *, const uint64_t *,
                     const uint32_t *, const uint32_t *, int, int, int, int);
   int (*capture_mode)(int *);
@@ -37,6 +38,12 @@ struct tw_driver {
   const char *(*name_of_error)(int);
   const char *(*text_of_error)(int);
   int (*last_error)(void); /* what a thread's failure leaves behind for whoever asks next */
+};
+
+/* A launch as drivers take it. */
+struct tw_driver_launch {
+  void *function, *stream, **parameters;
+  unsigned grid[3], num_threads, shared_bytes;
 };
 
 /* A function that is called, and its place in `tw_driver`. */
@@ -121,6 +128,9 @@ struct tw_gpu_maker {
   /* Makes a GPU current by its number, for `left` to be what was: a number of `tilewright_result`.
    */
   int (*enter)(const struct tw_gpus *gpus, int number, int *left, struct tilewright_error *error);
+  /* Launches code that may begin before the launches in front of it have ended: the driver's
+   * number. Null: the maker has no such launches. */
+  int (*launch_early)(const struct tw_gpus *gpus, const struct tw_driver_launch *launch);
   /* Gives back what `enter` holds, but for what `context` keeps; `context` may be null. */
   void (*drop)(struct tw_gpus *gpus, int number, struct tw_gpu_context *context);
 };

@@ -229,6 +229,19 @@ static int tw_check_address(const struct tw_gpus *gpus, const struct tw_gpu_laun
                  job->kernel->name, bits);
 }
 
+/* Launches, and sets the place of the driver's function if it is another than `launch`. Where the
+ * driver has no early launches, the code's waits are over at once. */
+static int tw_driver_launch(const struct tw_gpus *gpus, const struct tw_driver_launch *launch,
+                            unsigned is_early, size_t *place) {
+  if (is_early && gpus->maker->launch_early && gpus->call.launch_by_configuration) {
+    *place = offsetof(struct tw_driver, launch_by_configuration);
+    return gpus->maker->launch_early(gpus, launch);
+  }
+  return gpus->call.launch(launch->function, launch->grid[0], launch->grid[1], launch->grid[2],
+                           launch->num_threads, 1, 1, launch->shared_bytes, launch->stream,
+                           launch->parameters, NULL);
+}
+
 /* Launches the code of a slot; `maps` are its tensor maps. */
 static int tw_gpu_call(const struct tw_gpus *gpus, const struct tw_gpu_launch *job,
                        const struct tw_gpu_slot *slot, struct tw_map_bytes *maps,
@@ -248,11 +261,15 @@ static int tw_gpu_call(const struct tw_gpus *gpus, const struct tw_gpu_launch *j
   }
   for (unsigned i = 0; i < code->num_maps; ++i)
     parameters[code->num_parameters + i] = &maps[i];
-  int result =
-      gpus->call.launch(atomic_load_explicit(&slot->function, memory_order_relaxed),
-                        (unsigned)job->grid[0], (unsigned)job->grid[1], (unsigned)job->grid[2],
-                        code->num_threads, 1, 1, code->shared_bytes, job->stream, parameters, NULL);
+  struct tw_driver_launch launch = {
+      atomic_load_explicit(&slot->function, memory_order_relaxed),
+      job->stream,
+      parameters,
+      {(unsigned)job->grid[0], (unsigned)job->grid[1], (unsigned)job->grid[2]},
+      code->num_threads,
+      code->shared_bytes};
   size_t place = offsetof(struct tw_driver, launch);
+  int result = tw_driver_launch(gpus, &launch, code->launches_early, &place);
   return result ? tw_driver_fail(gpus, error, result, place, job->kernel->name)
                 : TILEWRIGHT_SUCCESS;
 }

@@ -72,6 +72,7 @@ struct tw_gpu_code {
   unsigned num_parameters;
   const struct tw_map *maps; /* what the code gets behind its parameters */
   unsigned num_maps;
+  unsigned launches_early; /* it waits by itself for the launches before it */
 };
 
 /* One specialization. Variants of a kernel stand in the order in which they are tried. */

@@ -5,6 +5,7 @@
 #include "runtime/codes/Codes.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/Hashing.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include <algorithm>
 #include <cstring>
@@ -102,7 +103,8 @@ static uint64_t factsOf(const ArgumentSpec &spec) {
   return facts;
 }
 
-static Key keyOf(const library::BoundArguments &bound, const LaunchOptions &options) {
+static Key keyOf(const library::BoundArguments &bound, const LaunchOptions &options,
+                 bool usesMaps) {
   Key key;
   for (size_t i = 0; i < bound.specs.size(); ++i) {
     key.push_back(factsOf(bound.specs[i]) << 8 | bound.types[i]);
@@ -118,6 +120,7 @@ static Key keyOf(const library::BoundArguments &bound, const LaunchOptions &opti
   addText(key, options.device);
   key.push_back(uint64_t(options.numWarps) << 32 | uint64_t(options.numStages) << 1 |
                 uint64_t(options.debug));
+  key.push_back(uint64_t(options.launchPdl) << 1 | uint64_t(usesMaps));
   return key;
 }
 
@@ -145,8 +148,22 @@ struct Wanted {
   const Settings &settings;
   const library::KernelSignature &signature;
   const LaunchOptions &options;
+  bool usesMaps = true; // false: for arrays that no tensor map describes
 };
 } // namespace
+
+/// The further options of a compilation, of those that the device heeds.
+static std::string extraOptions(const Wanted &wanted) {
+  std::optional<TargetFacts> facts = api::targetFacts(wanted.options.device);
+  std::string extra;
+  auto add = [&](bool isWanted, const char *word) {
+    if (isWanted && facts && llvm::is_contained(facts->options, word))
+      extra += (extra.empty() ? "" : ",") + std::string(word);
+  };
+  add(wanted.options.launchPdl, "early-launch");
+  add(!wanted.usesMaps, "no-tensor-maps");
+  return extra;
+}
 
 static std::shared_ptr<const Ready> compileReady(const Wanted &wanted,
                                                  const library::BoundArguments &bound, Key key,
@@ -154,7 +171,8 @@ static std::shared_ptr<const Ready> compileReady(const Wanted &wanted,
   const LaunchOptions &options = wanted.options;
   Specialization specialization;
   specialization.arguments = library::specsOf(wanted.signature, bound);
-  specialization.options = {options.numWarps, options.numStages, options.debug, ""};
+  specialization.options = {options.numWarps, options.numStages, options.debug,
+                            extraOptions(wanted)};
   const std::string &directory = wanted.settings.cacheDirectory;
   api::CompileResult result = api::compile(wanted.source, specialization, options.device,
                                            evaluateNothing, {directory, !directory.empty()});
@@ -194,46 +212,67 @@ static std::shared_ptr<const Ready> acquire(const Wanted &wanted, const Argument
     status = failed(*error);
     return nullptr;
   }
-  Key key = keyOf(bound, wanted.options);
+  Key key = keyOf(bound, wanted.options, wanted.usesMaps);
   uint64_t hash = llvm::hash_combine_range(key.begin(), key.end());
   if (std::shared_ptr<const Ready> ready = findReady(wanted.kernels, key, hash))
     return ready;
   return compileReady(wanted, bound, std::move(key), hash, status);
 }
 
-Status Kernel::prepare(const Argument *arguments, size_t count, const LaunchOptions &options) {
-  if (!state->status)
-    return state->status;
+static bool isMapRefused(const Status &status) {
+  return !status && !status.reports.empty() &&
+         status.reports.back().code == codeName(Code::TensorMapRefused);
+}
+
+static Status prepareFor(const Wanted &wanted, const Argument *arguments, size_t count) {
   Status status;
   library::BoundArguments bound;
-  acquire({state->kernels, state->source, state->settings, state->signature, options}, arguments,
-          count, bound, status);
+  acquire(wanted, arguments, count, bound, status);
   return status;
 }
 
-Status Kernel::launch(Grid grid, const Argument *arguments, size_t count,
-                      const LaunchOptions &options) {
-  if (!state->status)
-    return state->status;
+static Status launchFor(const Wanted &wanted, Grid grid, const Argument *arguments, size_t count) {
   Status status;
   library::BoundArguments bound;
-  std::shared_ptr<const Ready> ready =
-      acquire({state->kernels, state->source, state->settings, state->signature, options},
-              arguments, count, bound, status);
+  std::shared_ptr<const Ready> ready = acquire(wanted, arguments, count, bound, status);
   if (!ready)
     return status;
   LaunchGrid programs{{grid.x, grid.y, grid.z},
-                      uint64_t(reinterpret_cast<uintptr_t>(options.stream))};
+                      uint64_t(reinterpret_cast<uintptr_t>(wanted.options.stream))};
   llvm::SmallVector<LaunchArgument, 16> taken;
   for (unsigned index : ready->taken) {
     taken.push_back(bound.launched[index]);
     bool isArray = bound.specs[index].kind == ArgumentSpec::Kind::Pointer;
     if (isArray && taken.back().bits == 0 && programs.numPrograms() != 0)
-      return failed(library::refuseNull(state->signature, index));
+      return failed(library::refuseNull(wanted.signature, index));
   }
   if (std::optional<RuntimeError> error = api::launch(*ready->kernel, programs, taken))
     return failed(*error);
   return status;
+}
+
+Status Kernel::prepare(const Argument *arguments, size_t count, const LaunchOptions &options) {
+  if (!state->status)
+    return state->status;
+  Wanted wanted{state->kernels, state->source, state->settings, state->signature, options};
+  Status status = prepareFor(wanted, arguments, count);
+  if (!isMapRefused(status))
+    return status;
+  wanted.usesMaps = false;
+  return prepareFor(wanted, arguments, count);
+}
+
+/// Where no tensor map describes an array, or the driver makes none, code without maps runs.
+Status Kernel::launch(Grid grid, const Argument *arguments, size_t count,
+                      const LaunchOptions &options) {
+  if (!state->status)
+    return state->status;
+  Wanted wanted{state->kernels, state->source, state->settings, state->signature, options};
+  Status status = launchFor(wanted, grid, arguments, count);
+  if (!isMapRefused(status))
+    return status;
+  wanted.usesMaps = false;
+  return launchFor(wanted, grid, arguments, count);
 }
 
 Status tilewright::synchronize(const std::string &device) {

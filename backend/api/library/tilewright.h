@@ -99,6 +99,7 @@ struct LaunchOptions {
   void *stream = nullptr;     // of GPUs: the driver's handle
   int numWarps = 4, numStages = 3;
   bool debug = false; // device assertions, overflow and bounds checks
+  bool launchPdl = false; // begin before earlier launches of the stream end, and wait (from sm_90 on)
 };
 
 struct Settings {
@@ -138,13 +139,12 @@ private:
 
 /// Waits until everything launched on a device has finished.
 TILEWRIGHT_API Status synchronize(const std::string &device);
-/// The devices and targets of this build.
+/// Devices and targets of this build.
 TILEWRIGHT_API std::vector<std::string> devices();
 /// Worker threads of the device `cpu`; 0: one for each core.
 TILEWRIGHT_API bool setNumThreads(int count);
 /// Names the only assemblers of PTX (ptxas, libnvJitLink), for devices that are not used yet.
 TILEWRIGHT_API void setAssemblers(const std::vector<std::string> &paths);
 TILEWRIGHT_API const char *version();
-
 } // namespace tilewright
 #endif

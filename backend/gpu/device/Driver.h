@@ -50,6 +50,15 @@ struct AttributeNumbers {
   int functionMaxThreads, functionRegisters, functionSharedBytes;
 };
 
+/// A launch as drivers take it.
+struct DriverLaunch {
+  DriverHandle function;
+  std::array<unsigned, 3> grid;
+  unsigned numThreads, sharedBytes;
+  DriverHandle stream;
+  void **parameters;
+};
+
 /// A maker's driver.
 struct DriverKind {
   const char *platform;     // in reports: "CUDA"
@@ -78,6 +87,8 @@ struct DriverKind {
   std::optional<RuntimeError> (*encodeTensorMap)(GpuContext &context, const TensorMapRecipe &recipe,
                                                  const TensorMapNumbers &numbers,
                                                  void *bytes) = nullptr;
+  /// Launches what may begin before the launches in front of it have ended; null: no kernel may.
+  DriverResult (*launchEarly)(const DriverFunctions &call, const DriverLaunch &launch) = nullptr;
   /// The file by which processes reach the GPUs; null: none that is known.
   const char *deviceFile = nullptr;
   /// The reports for a driver that shows no GPU while that file is missing or may not be opened.

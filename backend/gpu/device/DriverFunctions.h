@@ -68,6 +68,8 @@ struct DriverFunctions {
   DriverCall<DriverHandle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
              DriverHandle, void **>
       launchCooperative;
+  /// Null where there is none: a launch as a structure of the maker's, with attributes.
+  DriverCall<const void *, DriverHandle, void **, void **> launchByConfiguration;
   DriverCall<int *, DriverHandle, int, size_t> programsPerProcessor;
   /// Null where there are no tensor maps: the map, the elements' type, the rank, the base, extents,
   /// strides, box and element strides, and how to interleave, swizzle, fetch and fill.

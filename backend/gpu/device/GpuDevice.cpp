@@ -52,6 +52,7 @@ public:
   std::vector<ArtifactParameter> parameters;
   std::unique_ptr<KernelMaps> maps; // null: the kernel has none
   unsigned numThreads = 0, dynamicSharedBytes = 0;
+  bool launchesEarly = false; // it waits by itself for the launches before
   std::atomic<bool> wasLaunched = false;
 };
 
@@ -190,6 +191,9 @@ std::shared_ptr<LoadedKernel> GpuDevice::load(const Artifact &artifact, RuntimeE
   kernel->name = artifact.symbol;
   kernel->parameters = artifact.parameters;
   kernel->numThreads = unsigned(std::max<int64_t>(1, resourceOf(artifact, "threads", 0)));
+  kernel->launchesEarly = resourceOf(artifact, "early_launch", 0) != 0 &&
+                          context->kind().launchEarly &&
+                          context->call().launchByConfiguration.function;
   GpuScope scope(*context);
   std::optional<RuntimeError> failure;
   if (!scope.isEntered())
@@ -300,6 +304,14 @@ static std::pair<DriverResult, const char *> enqueue(const LoadedGpuKernel &kern
                                    kernel.numThreads, 1, 1, kernel.dynamicSharedBytes, stream,
                                    parameters),
             call.launchCooperative.name};
+  if (kernel.launchesEarly)
+    return {kernel.context->kind().launchEarly(call, {kernel.function,
+                                                      {unsigned(x), unsigned(y), unsigned(z)},
+                                                      kernel.numThreads,
+                                                      kernel.dynamicSharedBytes,
+                                                      stream,
+                                                      parameters}),
+            call.launchByConfiguration.name};
   return {call.launch(kernel.function, unsigned(x), unsigned(y), unsigned(z), kernel.numThreads, 1,
                       1, kernel.dynamicSharedBytes, stream, parameters, nullptr),
           call.launch.name};

@@ -46,6 +46,7 @@ static void bindKernels(SymbolLookup &lookup, DriverFunctions &call) {
   lookup.bind("cuFuncSetAttribute", call.setFunctionAttribute);
   lookup.bind("cuLaunchKernel", call.launch);
   lookup.bindIfAny("cuLaunchCooperativeKernel", call.launchCooperative);
+  lookup.bindIfAny("cuLaunchKernelEx", call.launchByConfiguration);
   lookup.bindIfAny("cuOccupancyMaxActiveBlocksPerMultiprocessor", call.programsPerProcessor);
   lookup.bindIfAny("cuTensorMapEncodeTiled", call.encodeTensorMap);
 }
@@ -118,6 +119,37 @@ static std::optional<RuntimeError> loadModule(GpuContext &context, const Artifac
   return error;
 }
 
+namespace {
+/// CUlaunchAttribute and CUlaunchConfig.
+struct LaunchAttribute {
+  int id;
+  char padding[4];
+  alignas(8) union {
+    int number;
+    char bytes[64];
+  } value;
+};
+struct LaunchConfiguration {
+  unsigned grid[3], block[3], sharedBytes;
+  DriverHandle stream;
+  LaunchAttribute *attributes;
+  unsigned numAttributes;
+};
+} // namespace
+
+/// Lets the launch begin where the launches before it in the stream permit that, or end.
+static DriverResult launchEarly(const DriverFunctions &call, const DriverLaunch &launch) {
+  constexpr int serializesByProgram = 6; // CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
+  LaunchAttribute attribute = {serializesByProgram, {}, {1}};
+  LaunchConfiguration configuration = {{launch.grid[0], launch.grid[1], launch.grid[2]},
+                                       {launch.numThreads, 1, 1},
+                                       launch.sharedBytes,
+                                       launch.stream,
+                                       &attribute,
+                                       1};
+  return call.launchByConfiguration(&configuration, launch.function, launch.parameters, nullptr);
+}
+
 static constexpr const char *kLibraries[] = {"libcuda.so.1"};
 
 const DriverKind &nvidia::cudaDriver() {
@@ -146,6 +178,7 @@ const DriverKind &nvidia::cudaDriver() {
       .sharedBytesWithoutRequest = 48 * 1024,
       .maxLaterPrograms = 65535,
       .loadModule = loadModule,
-      .encodeTensorMap = encodeTensorMap};
+      .encodeTensorMap = encodeTensorMap,
+      .launchEarly = launchEarly};
   return kind;
 }

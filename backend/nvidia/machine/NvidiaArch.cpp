@@ -12,7 +12,8 @@ static constexpr nvidia::ReleaseRange kOnly130 = {1300, 1300}, kFrom134 = {1304,
 static constexpr tile::Feature kAmpere[] = {tile::Feature::LoadMatrix},
                                kAda[] = {tile::Feature::LoadMatrix, tile::Feature::Float8Casts},
                                kHopper[] = {tile::Feature::LoadMatrix, tile::Feature::Float8Casts,
-                                            tile::Feature::AtomicBF16, tile::Feature::StoreMatrix};
+                                            tile::Feature::AtomicBF16, tile::Feature::StoreMatrix,
+                                            tile::Feature::DependentLaunches};
 
 /// Shared memory: CUDA C++ Programming Guide, table "Technical Specifications per Compute
 /// Capability". PTX versions: PTX ISA, "Release Notes"; fp8 matrix instructions of sm_89 need 8.4.
@@ -171,6 +172,8 @@ tile::TargetAttr tw::describeNvidia(mlir::MLIRContext &context, const NvidiaArch
   llvm::SmallVector<tile::Feature> features(arch.features);
   if (choices.roundsSeparately)
     features.push_back(tile::Feature::SeparateRounding);
+  if (choices.launchesEarly && llvm::is_contained(features, tile::Feature::DependentLaunches))
+    features.push_back(tile::Feature::EarlyLaunch);
   llvm::SmallVector<tile::AsyncMmaAttr> asyncMma;
   if (arch.multipliesByWarpgroup)
     asyncMma = asyncMmaInstructions(builder, choices.registers);

@@ -55,6 +55,7 @@ std::vector<std::string> nvidiaArchs();
 struct NvidiaChoices {
   bool roundsSeparately = false; // `separate_rounding`
   bool copiesBoxes = true;       // where the GPU does
+  bool launchesEarly = false;    // before the launches that it depends on end, where the GPU can
   unsigned registers = 255;      // of a thread
 };
 

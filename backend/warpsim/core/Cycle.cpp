@@ -261,6 +261,13 @@ static bool isControl(Op op) {
   return op == Op::Bra || op == Op::BrxIdx || op == Op::Call || op == Op::Ret || op == Op::Exit;
 }
 
+/// Returns true for hints, and for what orders launches, which follow each other here.
+static bool isWithoutEffect(Op op) {
+  return op == Op::Prefetch || op == Op::TensorPrefetch || op == Op::TensorMapPrefetch ||
+         op == Op::Nanosleep || op == Op::AwaitLaunches || op == Op::PermitLaunches ||
+         op == Op::Discard || op == Op::Brkpt;
+}
+
 void Cta::execute(Warp &warp, const Instruction &instruction, int32_t pc, LaneMask active) {
   if (isControl(instruction.op))
     return executeControl(warp, instruction, pc, active);
@@ -270,6 +277,8 @@ void Cta::execute(Warp &warp, const Instruction &instruction, int32_t pc, LaneMa
     return executeOfWave(*this, warp, instruction, pc, active);
   if (launch.launch.options.completion == LaunchOptions::Completion::Random)
     completeSomething(*this);
+  if (launch.launch.beginsEarly)
+    noteLaunchOrder(*this, warp, instruction, pc, active);
   if (isOfMatrices(instruction.op))
     return executeMatrix(*this, warp, instruction, pc, active);
   if (isOfBulk(instruction.op))
@@ -306,14 +315,9 @@ void Cta::execute(Warp &warp, const Instruction &instruction, int32_t pc, LaneMa
     for (LaneMask rest = active; rest; rest &= rest - 1)
       writeLane(instruction.results[0], warp.registers(), unsigned(__builtin_ctz(rest)), 0, true);
     return;
-  case Op::Prefetch:
-  case Op::TensorPrefetch:
-  case Op::TensorMapPrefetch:
-  case Op::Nanosleep:
-  case Op::Discard:
-  case Op::Brkpt:
-    return;
   default:
+    if (isWithoutEffect(instruction.op))
+      return;
     report(Kind::Unsupported, warp, unsigned(__builtin_ctz(active)), pc, [](Finding &finding) {
       finding.message = "the simulator cannot execute this instruction with these types";
     });

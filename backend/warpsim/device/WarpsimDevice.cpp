@@ -24,6 +24,7 @@ public:
   std::vector<TensorMapRecipe> tensorMaps;
   std::shared_ptr<LoadedKernel> promises; // null: there are none to check
   int64_t numThreads = 0, sharedBytes = 0;
+  bool beginsEarly = false;
   const Function &entry() const { return *program.findKernel(symbol); }
 };
 
@@ -140,6 +141,7 @@ std::shared_ptr<LoadedKernel> WarpsimDevice::load(const Artifact &artifact, Runt
   kernel->parameters = artifact.parameters;
   kernel->numThreads = resourceOf(artifact, "threads", 4 * kernel->program.waveSize);
   kernel->sharedBytes = resourceOf(artifact, "shared_bytes", 0);
+  kernel->beginsEarly = resourceOf(artifact, "early_launch", 0) != 0;
   kernel->tensorMaps = artifact.tensorMaps;
   for (const ArtifactBuffer &buffer : artifact.sharedBuffers)
     kernel->sharedBuffers.push_back({buffer.name, uint32_t(buffer.offset), uint32_t(buffer.bytes)});
@@ -388,6 +390,7 @@ std::optional<RuntimeError> WarpsimDevice::launch(LoadedKernel &loaded, const La
     return error;
   Launch launch;
   launch.kernel = kernel.symbol;
+  launch.beginsEarly = kernel.beginsEarly;
   launch.isCooperative = grid.isCooperative;
   for (unsigned axis = 0; axis < 3; ++axis)
     launch.grid[axis] = uint32_t(grid.programs[axis]);

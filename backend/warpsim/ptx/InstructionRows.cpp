@@ -329,6 +329,8 @@ static constexpr RowText kRows[] = {
     {"redux", Op::Redux, "sync a:and|or|xor t:b32", "D A A:b32"},
     {"elect", Op::Elect, "sync", "D:b32_ |P A:b32", 90},
     {"nanosleep", Op::Nanosleep, "t:u32", "A"},
+    {"griddepcontrol", Op::AwaitLaunches, "wait", "", 90, ~0u, 78},
+    {"griddepcontrol", Op::PermitLaunches, "launch_dependents", "", 90, ~0u, 78},
 
     // Matrices, and copies that go on by themselves.
     {"ldmatrix", Op::Ldmatrix, "$mma g:m8n8 v:x1|x2|x4 ?f:trans ?x:shared|shared::cta t:b16", "DF:b32_ M", 75},

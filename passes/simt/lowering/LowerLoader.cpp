@@ -22,7 +22,7 @@ static LogicalResult lowerForLoader(SimtFunction &f, Block &block, const LoaderN
       f.create<simt::BarrierOp>(/*warp=*/false, /*loader=*/true);
       if (failed(f.lowerBlock(loader.getBody().front())))
         return failure();
-    } else if (needs.contains(&op)) {
+    } else if (needs.contains(&op) || awaitsLaunches(&op)) {
       if (failed(f.lowerOperation(&op)))
         return failure();
     } else if (auto loop = dyn_cast<scf::ForOp>(op); loop && holdsLoader(loop)) {

@@ -8,6 +8,7 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "passes/Passes.h"
 #include "passes/analysis/CopiesInFlight.h"
+#include "passes/analysis/LoaderNeeds.h"
 #include "passes/analysis/PointerRoots.h"
 #include "passes/analysis/ProductsInFlight.h"
 #include "passes/analysis/SourcePlace.h"
@@ -43,6 +44,10 @@ static bool lowerScalar(SimtFunction &f, Operation *op) {
       .Case([&](tile::MachineOp machine) {
         Type type = f.builder.getI64Type();
         f.setRegisters(machine, {f.create<simt::MachineOp>(type, machine.getFact())});
+        return true;
+      })
+      .Case([&](tile::OrderLaunchesOp order) {
+        f.create<simt::OrderLaunchesOp>(order.getOrder());
         return true;
       })
       .Case([&](AssumeOp assume) {
@@ -123,10 +128,10 @@ LogicalResult SimtFunction::lowerBlock(Block &block) {
   return success();
 }
 
-/// Returns true if the kernel both reads and writes an argument's memory. Its threads then exchange
-/// values there, which LLVM assumes to be impossible in the code of one thread whose pointer
-/// aliases no other.
-static bool isReadAndWritten(func::FuncOp kernel, Value argument) {
+/// Returns true if the kernel both reads and writes an argument's memory, or may wait for another
+/// launch, which may write there. Its threads then see values of others, which LLVM assumes to be
+/// impossible in the code of one thread whose pointer aliases no other.
+static bool isChangedByOthers(func::FuncOp kernel, Value argument) {
   bool isRead = false, isWritten = false;
   kernel.walk([&](Operation *op) {
     auto note = [&](Value pointer, bool reads, bool writes) {
@@ -145,6 +150,8 @@ static bool isReadAndWritten(func::FuncOp kernel, Value argument) {
       isRead |= !assembly.getIsPure();
       isWritten |= !assembly.getIsPure();
     }
+    isRead |= awaitsLaunches(op);
+    isWritten |= awaitsLaunches(op);
   });
   return isRead && isWritten;
 }
@@ -179,7 +186,7 @@ static void addArgumentFacts(func::FuncOp source, LLVM::LLVMFuncOp lowered,
       continue;
     if (!below[number])
       lowered.setArgAttr(number, kArgForward, builder.getUnitAttr());
-    if (source.getArgAttr(number, kArgDisjoint) && !isReadAndWritten(source, argument))
+    if (source.getArgAttr(number, kArgDisjoint) && !isChangedByOthers(source, argument))
       lowered.setArgAttr(number, "llvm.noalias", builder.getUnitAttr());
     auto divisibility = source.getArgAttrOfType<IntegerAttr>(number, kArgDivisibility);
     if (divisibility && llvm::isPowerOf2_64(divisibility.getInt()))

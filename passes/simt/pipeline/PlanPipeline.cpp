@@ -23,7 +23,9 @@ namespace {
 struct Planner {
   Planner(scf::ForOp loop, tile::TargetAttr target)
       : loop(loop), target(target), buffers(loop->getParentOfType<ModuleOp>()),
-        facts(loop->getParentOfType<FunctionOpInterface>()) {}
+        facts(loop->getParentOfType<FunctionOpInterface>()) {
+    loop.walk([&](Operation *op) { awaitsInLoop |= awaitsLaunches(op); });
+  }
 
   void collectProducts(bool isAsked);
   bool addAhead(Value value);
@@ -45,6 +47,7 @@ struct Planner {
   llvm::SetVector<Operation *> wanted; // loads that feed products
   llvm::SetVector<Operation *> ahead;  // what computes their addresses and masks
   llvm::SetVector<unsigned> carried;   // numbers of the carried values that this needs
+  bool awaitsInLoop = false;           // waits for earlier launches
   bool packs = false;                  // the machine copies all wanted tiles lane after lane
   StringRef obstacle;                  // why the load that was tried last stays in its iteration
 };
@@ -119,6 +122,8 @@ StringRef Planner::obstacleTo(Operation *op) {
   if (auto load = dyn_cast<LoadOp>(op)) {
     if (load.getIsVolatile())
       return "it is volatile, or its address is";
+    if (awaitsInLoop)
+      return "the loop waits for the launches before this one";
     if (mayBeOverwritten(load, loop))
       return "the loop, or a program that it waits for, may write what is read";
     return "";

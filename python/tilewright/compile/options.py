@@ -67,6 +67,7 @@ def flag(effects: Callable[[Device], Effect], why: str, neutral: tuple[Any, ...]
     return LaunchOption(effects, why, neutral, is_flag, "True or False")
 
 
+_EARLY_LAUNCH = "early-launch"
 _ON_ONE_CORE = "a program runs on one core there, whatever the number"
 OTHER_VENDOR = "a hint for another vendor's code generator: results do not depend on it"
 
@@ -98,6 +99,15 @@ class Options(NamedTuple):
         bool,
         flag(_where_heeded("no-tensor-maps"), "it has no tensor maps", (True, None)),
     ] = True
+    # Begin before the launches that the kernel depends on have ended; it waits for them by itself.
+    launch_pdl: Annotated[
+        bool,
+        flag(
+            _where_heeded(_EARLY_LAUNCH),
+            "launches of a stream run one after the other there, as without the option",
+            (False, None),
+        ),
+    ] = False
     # With `debug`: check integers' + - *.
     sanitize_overflow: Annotated[bool, flag(everywhere(Effect.DONE), "", (True, None))] = True
     # Bitcode that `extern_elementwise` calls.
@@ -131,6 +141,8 @@ class Options(NamedTuple):
         """What has no field of its own in the native module, as its further options."""
         heeded = device_named(device).options
         words = ["wraps"] if self.debug and not self.sanitize_overflow else []
+        if self.launch_pdl and _EARLY_LAUNCH in heeded:
+            words.append(_EARLY_LAUNCH)
         if "bitcode" in heeded:
             words += [library.word for library in self.extern_libs]
         numbers = [(name, value) for name, value in zip(self._fields, self) if name in heeded]

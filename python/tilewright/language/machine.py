@@ -190,12 +190,22 @@ def smid() -> tensor:
     return machine_processor().to(int32)
 
 
-@library_function
+@builtin
 def gdc_wait() -> None:
-    """Wait for the launches before this one. They have ended on every device of this build."""
+    """Wait until the launches before this one in its stream have ended and their results are seen.
+
+    No access of memory moves up across it. It waits only where a launch may begin early: with
+    `launch_pdl=True` on NVIDIA GPUs from sm_90 on. Elsewhere those launches have ended, and it does
+    nothing. Such a kernel waits at its start by itself unless it calls this outside of branches and
+    loops, before it stores. What it loads before the call must not be written by earlier launches.
+    """
 
 
-@library_function
+@builtin
 def gdc_launch_dependents() -> None:
-    """Permit the next launch to begin. It begins when this one has ended."""
+    """Permit the launch behind this one to begin, if that has `launch_pdl=True`, once all programs of
+    this launch call this or have ended.
 
+    It orders nothing: `gdc_wait` of the later launch waits for the end of this one. It does nothing
+    on GPUs before sm_90 and on other devices.
+    """

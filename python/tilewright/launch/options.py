@@ -62,11 +62,6 @@ _OF_LAUNCHES: dict[str, LaunchOption] = {
         ((1, 1, 1), [1, 1, 1], None),
     ),
     "launch_cooperative_grid": flag(everywhere(Effect.DONE), "", (False, None)),
-    "launch_pdl": flag(
-        everywhere(Effect.NONE),
-        "launches of a stream run one after the other, which is all that a kernel may rely on",
-        (False, None),
-    ),
     "ir_override": LaunchOption(
         everywhere(Effect.REFUSED), "TILEWRIGHT_OVERRIDE names a directory of stages to replace"
     ),

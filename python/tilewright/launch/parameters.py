@@ -380,7 +380,7 @@ def _checked_numbers(options: Options) -> tuple[int, int, int | None]:
 
 def checked_options(options: Options, kernel: str) -> Options:
     """The options as plain values. Raises LaunchError TW0410 or TW0416 for impossible ones."""
-    for name in ("enable_fp_fusion", "tensor_maps", "sanitize_overflow", "extern_libs"):
+    for name in ("enable_fp_fusion", "tensor_maps", "launch_pdl", "sanitize_overflow", "extern_libs"):
         check_option(name, getattr(options, name), "cpu", kernel)
     fusion = static.unwrap(options.enable_fp_fusion)
     sanitizes = static.unwrap(options.sanitize_overflow)
@@ -392,6 +392,7 @@ def checked_options(options: Options, kernel: str) -> Options:
         num_warps=warps, num_stages=stages, debug=debug, maxnreg=registers,
         enable_fp_fusion=knobs.settings().fuses_products if fusion is None else bool(fusion),
         tensor_maps=maps is None or bool(maps),
+        launch_pdl=bool(static.unwrap(options.launch_pdl)),
         sanitize_overflow=not debug or sanitizes is None or bool(sanitizes),
         extern_libs=libraries_of(options.extern_libs, kernel),
     )  # fmt: skip

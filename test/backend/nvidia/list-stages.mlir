@@ -5,6 +5,7 @@
 //      CHECK: {{^}}tile-passes:
 //      CHECK: {{^}}laid-out: tiles have extents of powers of two, and each has a layout
 // CHECK-NEXT: {{^}}  describe-target             sets the facts of a GPU
+// CHECK-NEXT: {{^}}  order-launches
 // CHECK-NEXT: {{^}}  expand-histograms
 // CHECK-NEXT: {{^}}  split-loops-by-mask {{.*}} (products=true)
 //      CHECK: {{^}}  assign-layouts              every tile gets a layout

@@ -152,3 +152,13 @@ def test_cooperative_grids_have_room_for_all_programs_or_are_refused(session: di
     ]
     expect(reports["too many"], "LaunchError", "TW0419", "33 programs, and at most 32")
     expect(reports["none"], "LaunchError", "TW0415", "cooperative grid")
+
+
+def test_launches_that_may_begin_early_say_so_to_the_driver(double: str, tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    done = run([str(HERE / "early_session.py"), double], tmp_path / "cache", double)
+    assert done.returncode == 0, done.stderr
+    calls = json.loads(done.stdout.splitlines()[-1])
+    names = [(call.split()[0], call.endswith(" early")) for call in calls]
+    plain, early = ("cuLaunchKernel", False), ("cuLaunchKernelEx", True)
+    assert names == [plain, early, early, plain, ("cuLaunchCooperativeKernel", False)]

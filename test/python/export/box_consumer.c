@@ -215,6 +215,17 @@ static void test_earlier_gpu(void) {
   check(num_parameters(p) == NUM_PARAMETERS, "maps were passed");
 }
 
+/* Code that waits by itself for earlier launches is launched before they have ended, with maps and
+ * without; earlier GPUs have none. */
+static void test_early(void) {
+  struct problem *p = new_problem(8);
+  const struct use repeated = {ROWS, 0, 0, COLUMNS};
+  expect(p, &whole, 2, NUM_MAPS);
+  check(calls(p, "cuLaunchKernelEx product") == 1 && calls(p, " early\n") == 1, "a late launch");
+  expect(p, &repeated, 0, 0);
+  check(calls(p, " early\n") == 1, "a late launch without maps");
+}
+
 static void *launch_often(void *seed) {
   enum { ROUNDS = 6 };
   struct problem *p = new_problem(*(unsigned *)seed);
@@ -251,6 +262,7 @@ int main(int count, char **words) {
                {"load", test_load},
                {"old_driver", test_old_driver},
                {"earlier_gpu", test_earlier_gpu},
+               {"early", test_early},
                {"threads", test_threads}};
   for (size_t i = 0; count > 1 && i < sizeof(tests) / sizeof(tests[0]); ++i)
     if (strcmp(words[1], tests[i].name) == 0) {

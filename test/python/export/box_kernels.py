@@ -38,3 +38,4 @@ def made(name: str, **options: bool) -> tw.Package:
 
 package = made("boxes")
 plain = made("boxes", tensor_maps=False)
+early = made("boxes", launch_pdl=True)

@@ -144,6 +144,45 @@ static void testNull() {
   checkError(kernel.launch({1}, {{x, 4}, {x, 4}, 4, 1.0f, text}), "TW0405", "`BLOCK`");
 }
 
+/// What no tensor map describes, as rows that are 0 apart, runs code without maps.
+static void testMaps() {
+  using tilewright::Type;
+  constexpr int depth = 128, size = 64;
+  Kernel kernel = load("product");
+  check(bool(kernel.status()), kernel.status().text());
+  alignas(16) static uint16_t a[size * depth], b[depth * size];
+  for (int i = 0; i < size * depth; ++i) { // 1 and 2
+    a[i] = i % 3 ? 0x3C00 : 0x4000;
+    b[i] = i % 5 ? 0x3C00 : 0x4000;
+  }
+  auto number = [](uint16_t half) { return half == 0x3C00 ? 1.0f : 2.0f; };
+  for (int row : {depth, 0, depth}) {
+    std::vector<float> c(size * size, -1.0f);
+    tilewright::LaunchOptions there;
+    there.device = "sim:sm_90a";
+    there.launchPdl = row == 0;
+    Status done = kernel.launch({1},
+                                {depth,
+                                 Argument::array(a, Type::Float16, sizeof(a)),
+                                 Argument::array(b, Type::Float16, sizeof(b)),
+                                 {c.data(), c.size()},
+                                 size,
+                                 row,
+                                 int64_t(size),
+                                 size,
+                                 size,
+                                 64},
+                                there);
+    check(bool(done), done.text());
+    for (int i = 0; i < size * size; ++i) {
+      float sum = 0;
+      for (int k = 0; k < depth; ++k)
+        sum += number(a[i / size * row + k]) * number(b[k * size + i % size]);
+      check(c[i] == sum, "element " + std::to_string(i) + " of the product");
+    }
+  }
+}
+
 /// With a context and memory of the program's own, as beside another library.
 static void testGpu() {
   driver cuda = open_driver();
@@ -226,5 +265,6 @@ int main(int count, char **words) {
   testNarrowFloats();
   testErrors();
   testNull();
+  testMaps();
   puts("passed");
 }

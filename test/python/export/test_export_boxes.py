@@ -85,6 +85,16 @@ def test_a_package_may_be_exported_without_maps(tmp_path: Path) -> None:
     assert "struct tw_map tw_" not in (folder / "boxes.c").read_text()
 
 
+def test_a_package_of_early_launches(tmp_path: Path) -> None:
+    folder = package(tmp_path / "early", TARGETS, name="early")
+    early = [code["resources"].get("early_launch", 0) for code in codes(folder)]
+    assert early == [0, 1, 1]
+    program = built(folder, tmp_path / "consumer", "gcc", "-std=c11")
+    exported.passed(program, "early", **exported.with_double(tmp_path / "lib", HOPPER))
+    words = "capability=80 execute=sm_80"
+    exported.passed(program, "earlier_gpu", **exported.with_double(tmp_path / "old", words))
+
+
 def test_more_maps_than_a_launch_passes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

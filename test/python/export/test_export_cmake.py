@@ -90,6 +90,11 @@ def sources(folder: Path) -> Path:
     command = [sys.executable, "-m", "tilewright", "compile", f"{exported.KERNELS}:scale"]
     rest = ["--signature", "*fp32, *fp32, i32, fp32", "--emit", "source", "-o", folder / "scale.json"]
     run([*command, *rest], folder, **exported.environment())
+    boxes = exported.HERE / "box_kernels.py"
+    command = [sys.executable, "-m", "tilewright", "compile", f"{boxes}:product"]
+    rest = ["--signature", "a=*fp16, b=*fp16, c=*fp32, M=i32, a_row=i32, b_row=i64"]
+    rest += ["--constexpr", "K=128, BM=64, BN=64, BK=64"]
+    run([*command, *rest, "--emit", "source", "-o", folder / "product.json"], folder, **exported.environment())
     return folder
 
 

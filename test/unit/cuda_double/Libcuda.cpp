@@ -287,6 +287,43 @@ extern "C" int cuLaunchCooperativeKernel(void *handle, unsigned gridX, unsigned 
                       parameters);
 }
 
+namespace {
+/// CUlaunchAttribute and CUlaunchConfig of the driver's header.
+struct LaunchAttribute {
+  int id;
+  char padding[4];
+  union {
+    int number;
+    unsigned long long aligned[8];
+  } value;
+};
+struct LaunchConfiguration {
+  unsigned grid[3], threads[3], sharedBytes;
+  void *stream;
+  const LaunchAttribute *attributes;
+  unsigned numAttributes;
+};
+static_assert(sizeof(LaunchAttribute) == 72 && sizeof(LaunchConfiguration) == 56);
+} // namespace
+
+/// Takes only the attribute that lets a launch begin early, on GPUs that have it.
+extern "C" int cuLaunchKernelEx(const void *given, void *handle, void **parameters, void **extra) {
+  const auto &launch = *static_cast<const LaunchConfiguration *>(given);
+  LaunchShape shape = {{launch.grid[0], launch.grid[1], launch.grid[2]},
+                       {launch.threads[0], launch.threads[1], launch.threads[2]},
+                       launch.sharedBytes,
+                       launch.stream};
+  constexpr int serializesByProgram = 6;
+  for (unsigned i = 0; i < launch.numAttributes; ++i) {
+    bool isKnown = launch.attributes[i].id == serializesByProgram &&
+                   state().settings.capability >= 90 && launch.attributes[i].value.number == 1;
+    if (!isKnown)
+      return kInvalidValue;
+    shape.isEarly = true;
+  }
+  return launchKernel("cuLaunchKernelEx", *static_cast<Function *>(handle), shape, parameters);
+}
+
 extern "C" int cuOccupancyMaxActiveBlocksPerMultiprocessor(int *count, void *, int numThreads,
                                                            size_t) {
   return countPerProcessor("cuOccupancyMaxActiveBlocksPerMultiprocessor", count, numThreads);

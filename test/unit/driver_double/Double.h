@@ -125,6 +125,7 @@ struct LaunchShape {
   unsigned grid[3], threads[3], sharedBytes;
   void *stream;
   bool isCooperative = false;
+  bool isEarly = false; // may begin before earlier launches end
 };
 /// The programs of so many threads that a processor has room for.
 int countPerProcessor(const char *name, int *count, int numThreads);

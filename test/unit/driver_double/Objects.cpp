@@ -64,7 +64,7 @@ static std::string hexOf(const void *bytes, int size) {
 
 static std::string describeLaunch(const Function &function, const LaunchShape &shape,
                                   void **parameters) {
-  const auto &[grid, threads, sharedBytes, stream, isCooperative] = shape;
+  const auto &[grid, threads, sharedBytes, stream, isCooperative, isEarly] = shape;
   char text[256];
   snprintf(text, sizeof(text), " %s grid=%u,%u,%u threads=%u,%u,%u shared=%u stream=0x%llx",
            function.name.c_str(), grid[0], grid[1], grid[2], threads[0], threads[1], threads[2],
@@ -74,7 +74,7 @@ static std::string describeLaunch(const Function &function, const LaunchShape &s
     list += separator + hexOf(parameters[i], function.parameters[i].bytes);
     separator = ",";
   }
-  return text + list;
+  return text + list + (isEarly ? " early" : "");
 }
 
 static constexpr int kThreadsOfProcessor = 2048;

@@ -208,3 +208,22 @@ TEST(WarpsimDivide, AnApproximateQuotientByAHugeDivisorIsZero) {
   EXPECT_EQ(divide("div.full.f32", 0x1p127f, 0x1p127f), 1.0f);
   EXPECT_EQ(divide("div.rn.f32", 0x1p127f, 0x1p127f), 1.0f);
 }
+
+TEST(WarpsimLaunch, LaunchesThatBeginEarlyWaitBeforeTheyUseGlobalMemory) {
+  auto found = [](const std::string &body, bool isEarly) {
+    Simulation simulation;
+    simulation.launch.beginsEarly = isEarly;
+    simulation.array("data", iota(64));
+    std::string text = kernelText(body, 1);
+    text.replace(text.find("sm_80"), 5, "sm_90");
+    return kindsIn(simulation.runText(text));
+  };
+  const std::string wait = "griddepcontrol.wait;\n", load = "ld.global.u32 %r1, [%rd0+128];\n",
+                    store = "mov.b32 %r2, 7;\nst.global.u32 [%rd0], %r2;\n",
+                    permit = "griddepcontrol.launch_dependents;\n", only = "redundant-write";
+  EXPECT_EQ(found(wait + load + permit + store, true), only);
+  EXPECT_EQ(found(load + wait + store, true), only) << "what it reads before is the author's";
+  EXPECT_EQ(found(store + wait, true), "launch-order " + only);
+  EXPECT_EQ(found(load, true), "launch-order");
+  EXPECT_EQ(found(store, false), only) << "launches follow each other";
+}

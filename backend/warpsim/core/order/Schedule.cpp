@@ -2,6 +2,7 @@
 #include "backend/warpsim/core/access/Accesses.h"
 #include "backend/warpsim/core/bulk/Bulk.h"
 #include "backend/warpsim/core/state/Machine.h"
+#include "backend/warpsim/core/state/Ordering.h"
 
 using namespace tw::warpsim;
 using Schedule = LaunchOptions::Schedule;
@@ -59,6 +60,8 @@ bool Cta::hasEnded() {
     reportAsyncLeaks(*this);
     reportProductLeaks(*this);
     endBulk(*this);
+    if (launch.launch.beginsEarly)
+      reportLaunchOrder(*this);
   }
   return true;
 }

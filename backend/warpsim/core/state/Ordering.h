@@ -28,5 +28,12 @@ void orderUnobserved(Cta &cta, Warp &warp, const Instruction &instruction, unsig
 /// Tells a spinning warp: `value` follows from all that it has read.
 void notePoll(Warp &warp, int32_t pc, uint64_t value);
 
+/// Reports lanes of a launch that begins early which write global memory before they have waited
+/// for the launches that may use it (LaunchOrder.cpp).
+void noteLaunchOrder(Cta &cta, Warp &warp, const Instruction &instruction, int32_t pc,
+                     LaneMask active);
+/// Reports warps of a CTA that has ended which used global memory and never waited.
+void reportLaunchOrder(Cta &cta);
+
 } // namespace tw::warpsim
 #endif

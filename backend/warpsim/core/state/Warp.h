@@ -42,6 +42,9 @@ struct Warp {
   int32_t waitPc = -1;
   int32_t meetsAt = -1; // of a wave of two warps: where it waits for the other one
   LaneMask meeting = 0; // with these lanes
+  // Of launches that begin early: who has waited for earlier ones, and the first global access.
+  LaneMask awaited = 0;
+  int32_t globalPc = -1;
   uint64_t steps = 0;
   bool passesSync = false; // may execute one instruction that others see
   std::vector<StackEntry> stack;

@@ -40,6 +40,30 @@ TEST_F(CudaTest, LaunchesPassWhatThePtxDeclares) {
   EXPECT_FALSE(hasCalled("cuFuncSetAttribute")) << "nothing is to be asked for";
 }
 
+TEST_F(CudaTest, KernelsThatWaitForEarlierLaunchesMayBeginBeforeThoseEnd) {
+  configure("capability=90");
+  std::shared_ptr<Device> device = openDevice();
+  ASSERT_NE(device, nullptr) << error.message;
+  Artifact early = cudaArtifact();
+  early.resources["early_launch"] = 1;
+  LaunchGrid grid{{4, 2, 3}, 0x77};
+  std::optional<RuntimeError> failure = launchOnce(*device, early, grid);
+  ASSERT_FALSE(failure) << failure->message;
+  EXPECT_TRUE(hasCalled("cuLaunchKernelEx scale grid=4,2,3 threads=128,1,1 shared=0 stream=0x77 "
+                        "parameters=8877665544330000,07000000,003c early\n"))
+      << record();
+  // All programs together are launched as ever: the waits are over at once.
+  configure("capability=90");
+  grid.isCooperative = true;
+  grid.programs = {2, 1, 1};
+  ASSERT_FALSE(launchOnce(*device, early, grid));
+  EXPECT_FALSE(hasCalled("cuLaunchKernelEx")) << record();
+  configure("capability=90 fail=cuLaunchKernelEx:701");
+  failure = launchOnce(*device, early, {{4, 2, 3}, 0x77});
+  ASSERT_TRUE(failure);
+  EXPECT_NE(failure->message.find("cuLaunchKernelEx"), std::string::npos) << failure->message;
+}
+
 TEST_F(CudaTest, NothingIsOpenedBeforeItIsNeeded) {
   std::optional<CudaGpu> gpu = openGpu();
   ASSERT_TRUE(gpu);

@@ -1,7 +1,7 @@
 """The names of `triton.language.extra.cuda`.
 
-`globaltimer` works on every device, `smid` on GPUs; launches never overlap, so that `gdc_wait` and
-`gdc_launch_dependents` have nothing to do.
+`globaltimer` works on every device, `smid` on GPUs; `gdc_wait` and
+`gdc_launch_dependents` do something on NVIDIA GPUs from sm_90 on, for launches with `launch_pdl`.
 """
 
 from __future__ import annotations
