@@ -107,7 +107,7 @@ struct Launch {
   /// must stay there (provenance is by range: each argument's memory is one allocation).
   std::vector<int> allocationOfParameter;
   std::vector<Allocation> allocations;
-  std::vector<SharedBuffer> sharedBuffers; // names for reports
+  std::vector<SharedBuffer> sharedBuffers;         // names for reports
   bool beginsEarly = false, isCooperative = false; // griddepcontrol; all CTAs are there at once
   LaunchOptions options;
   /// Output of device printf, called in CTA order per CTA; unset: standard output.
