@@ -9,7 +9,7 @@ from typing import Any
 
 from .arguments import Reinterpreted, current_stream, mark_written
 from .arguments.bounds import memories_of
-from .arguments.leaves import is_view_of_leaf, leaf_error
+from .arguments.leaves import keeps_gradients, leaf_error
 from ..compile.facts import Facts
 from .options import Chosen
 from .simulated import options_of_launch
@@ -69,17 +69,14 @@ def check_stores(kernel: CompiledKernel, facts: Sequence[Any]) -> None:
 
 def _check_leaves(kernel: CompiledKernel, values: Sequence[Any]) -> None:
     """Refuse to store where torch's in-place operators would not."""
-    torch: Any = sys.modules.get("torch")
-    if torch is None:
+    if "torch" not in sys.modules:
         return
     for name, _, is_stored, index in kernel.parameters:
         tensor = values[index] if is_stored else None
         while isinstance(tensor, Reinterpreted):
             tensor = tensor.base
-        if not isinstance(tensor, torch.Tensor) or not tensor.requires_grad:
-            continue
-        if torch.is_grad_enabled() and (tensor.is_leaf or is_view_of_leaf(tensor)):
-            raise leaf_error(kernel.name, name)
+        if keeps_gradients(tensor):
+            raise leaf_error(f"the kernel {kernel.name}", name)
 
 
 def launch(

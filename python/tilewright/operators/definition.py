@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import FunctionType
 from typing import Any
 
+from ..launch.arguments.leaves import keeps_gradients, leaf_error
 from ..launch.arguments.tracing import constant_when_traced, inlined_as
 from ..launch.graphs.any_arguments import AnyArray, AnyNumber
 from ..launch.graphs.operators import argument_form
@@ -92,11 +93,14 @@ class TorchOp(ByReference):
 
     def call(self, *args: Any, **kwargs: Any) -> Any:
         """Call the operator itself, with the rules that torch's dispatcher has."""
+        given = dict(zip(self.parameters, args)) | kwargs
         if self._definition is None:
             from .trial import fake_of
 
-            given = dict(zip(self.parameters, args)) | kwargs
             self.define(lambda: {name: fake_of(value) for name, value in given.items()})
+        for name in self.written:
+            if keeps_gradients(given.get(name)):
+                raise leaf_error(f"the operator {self.name}", name)
         return self._definition(*args, **kwargs)
 
     def _in_order(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[Any]:

@@ -12,6 +12,7 @@ import tilewright as tw
 torch = pytest.importorskip("torch")
 
 from graph_kernels import scale  # noqa: E402
+from operator_functions import scale_  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("compiler")
 
@@ -46,6 +47,16 @@ def test_launches_are_refused_where_torch_refuses(view: Callable[[Any], Any], ki
             ours, theirs = (view(make(torch.ones(4))) for _ in range(2))
             refused = refuses(lambda: theirs.mul_(2), (RuntimeError, NotImplementedError))
             assert refuses(lambda: scale[(1,)](ours, ours.numel(), 2.0), tw.LaunchError) == refused
+            assert torch.equal(ours.detach(), theirs.detach())
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_operators_are_refused_as_launches_are(view: Callable[[Any], Any]) -> None:
+    for guard in (torch.enable_grad, torch.no_grad):
+        with guard():
+            ours, theirs = (view(torch.ones(4, requires_grad=True)) for _ in range(2))
+            refused = refuses(lambda: theirs.mul_(2), (RuntimeError, NotImplementedError))
+            assert refuses(lambda: scale_(ours, ours.numel()), tw.LaunchError) == refused
             assert torch.equal(ours.detach(), theirs.detach())
 
 

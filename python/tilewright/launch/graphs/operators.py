@@ -115,7 +115,7 @@ def refuse_grid(count: int) -> None:
 @constant_when_traced
 def refuse_store(name: str, operator: str) -> None:
     """Raise the error of a store into a tensor that autograd keeps as it is."""
-    raise leaf_error(_by_name[operator].kernel_name, name)
+    raise leaf_error(f"the kernel {_by_name[operator].kernel_name}", name)
 
 
 @constant_when_traced
@@ -276,7 +276,7 @@ class Operator:
         if torch.is_grad_enabled():
             for name, leaf in zip(self.written, leaves):
                 if name and is_view_of_leaf(leaf):
-                    raise leaf_error(self.kernel_name, name)
+                    raise leaf_error(f"the kernel {self.kernel_name}", name)
 
     def _make_run(self) -> Callable[..., None]:
         """What the operator runs: the launch and as little else as can be."""
