@@ -10,6 +10,7 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 
 class Simt_Op<string mnemonic, list<Trait> traits = []> : Op<Simt_Dialect, mnemonic, traits>;
+def Simt_Axis : ConfinedAttr<I32Attr, [IntNonNegative, IntMaxValue<2>]>;
 def Simt_Instruction : ConfinedAttr<Tile_MmaAttr, [AttrConstraint<
     CPred<"::llvm::cast<::tw::tile::MmaAttr>($_self).isOfWarp()">, "matrix instruction of a warp">]>;
 // Elements along k whose products are summed apart from the accumulator: whole instructions.
@@ -270,7 +271,7 @@ def Simt_ThreadIdOp : Simt_PureOp<"thread_id"> {
 }
 def Simt_ProgramIdOp : Simt_PureOp<"program_id"> {
   let summary = "index of this program along a grid axis";
-  let arguments = (ins I32Attr:$axis);
+  let arguments = (ins Simt_Axis:$axis);
   let results = (outs I32:$result);
   let assemblyFormat = "$axis attr-dict";
 }
@@ -287,7 +288,7 @@ def Simt_OrderLaunchesOp : Simt_Op<"order_launches", [MemoryEffects<[MemRead, Me
 }
 def Simt_NumProgramsOp : Simt_PureOp<"num_programs"> {
   let summary = "number of programs along a grid axis";
-  let arguments = (ins I32Attr:$axis);
+  let arguments = (ins Simt_Axis:$axis);
   let results = (outs I32:$result);
   let assemblyFormat = "$axis attr-dict";
 }
