@@ -25,6 +25,12 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 @pytest.fixture
+def hopper() -> Iterator[None]:
+    with launching_on("sim:sm_90a"):
+        yield
+
+
+@pytest.fixture
 def simulator(request: pytest.FixtureRequest) -> Iterator[str]:
     with launching_on(request.param):
         yield request.param

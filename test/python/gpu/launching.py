@@ -92,6 +92,10 @@ def link_for_amd(compiled: CompiledKernel) -> None:
     assert other.resources["registers"] > 0 and other.resources["warp_size"] in (32, 64)
 
 
+Setting = tuple[int, int, str]  # warps, stages, and when copies are complete
+BOX_SETTINGS: list[Setting] = [(4, 2, "random"), (4, 3, "late"), (8, 4, "random"), (4, 3, "early")]
+
+
 def poisoned(*shape: int, dtype: Any = np.float32) -> np.ndarray:
     """An output that nobody can mistake for a result."""
     out = np.empty(shape, dtype)

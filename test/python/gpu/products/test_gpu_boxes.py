@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from gpu.launching import launching_on
+from gpu.launching import BOX_SETTINGS, Setting
 from gpu.products.test_gpu_matmul import assert_equal, integers, launch, poisoned
 
 import tilewright as tw
@@ -16,15 +16,6 @@ from tilewright.native import knobs
 
 torch = pytest.importorskip("torch")
 pytestmark = [pytest.mark.usefixtures("compiler", "hopper"), pytest.mark.one_machine]
-
-Setting = tuple[int, int, str]
-SETTINGS = [(4, 2, "random"), (4, 3, "late"), (8, 4, "random"), (4, 3, "early")]
-
-
-@pytest.fixture
-def hopper() -> Any:
-    with launching_on("sim:sm_90a"):
-        yield
 
 
 def copies(compiled: CompiledKernel) -> int:
@@ -78,7 +69,7 @@ FORMS = ["plain", "rows", "rows and columns", "advanced", "transposed"]
 
 
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("setting", SETTINGS)
+@pytest.mark.parametrize("setting", BOX_SETTINGS)
 def test_boxes_of_matrices(form: str, setting: Setting, rng: np.random.Generator) -> None:
     """A batch is a dimension of its own; what masks exclude is outside of the array."""
     BM = 16 * setting[0]
@@ -356,7 +347,7 @@ def described(
 
 
 @pytest.mark.parametrize("form", ["descriptors", "block pointers"])
-@pytest.mark.parametrize("setting", SETTINGS)
+@pytest.mark.parametrize("setting", BOX_SETTINGS)
 def test_descriptors_and_block_pointers(
     form: str, setting: Setting, rng: np.random.Generator
 ) -> None:
@@ -452,7 +443,7 @@ def test_guards_have_names(rng: np.random.Generator) -> None:
     with tw.device("sim:sm_90a"):
         kernels = [
             batched[(1, 1)](
-                *arguments, 64, 64, 128, 64 * 128, row, 128 * 64, 64, 0, **options
+                *arguments, 64, 64, 128, 64 * 128, row, 128 * 64, 64, 64 * 64, **options
             ) for row in (128, 0)
         ]  # fmt: skip
     with_maps, without = ({str(guard) for guard in kernel.guards} for kernel in kernels)

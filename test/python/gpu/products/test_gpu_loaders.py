@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 import numpy as np
 import pytest
-from gpu.launching import launching_on
+from gpu.launching import BOX_SETTINGS, Setting
 from gpu.products.test_gpu_matmul import assert_equal, integers, launch, poisoned
 
 import tilewright as tw
@@ -15,15 +14,6 @@ from tilewright.compile import CompiledKernel
 
 torch = pytest.importorskip("torch")
 pytestmark = [pytest.mark.usefixtures("compiler", "hopper"), pytest.mark.one_machine]
-
-Setting = tuple[int, int, str]
-SETTINGS = [(4, 2, "random"), (4, 3, "late"), (8, 4, "random"), (4, 3, "early")]
-
-
-@pytest.fixture
-def hopper() -> Any:
-    with launching_on("sim:sm_90a"):
-        yield
 
 
 def num_loaders(compiled: CompiledKernel) -> int:
@@ -105,7 +95,7 @@ FORMS = {
 
 
 @pytest.mark.parametrize("K", [0, 64, 192, 640])
-@pytest.mark.parametrize("setting", SETTINGS)
+@pytest.mark.parametrize("setting", BOX_SETTINGS)
 @pytest.mark.parametrize("form", FORMS)
 def test_loops_of_all_kinds(form: str, setting: Setting, K: int, rng: np.random.Generator) -> None:
     """Loops run as often as they do; none but the last ones of each kind do without a loader."""
@@ -151,7 +141,7 @@ def attend(q, k, v, out, scores, N, FORM: tw.constexpr, BM: tw.constexpr, BN: tw
     tw.store(scores + m[:, None] * D + d[None, :], acc + total)
 
 
-@pytest.mark.parametrize("setting", SETTINGS)
+@pytest.mark.parametrize("setting", BOX_SETTINGS)
 def test_loops_one_after_the_other(setting: Setting, rng: np.random.Generator) -> None:
     """Loaders go on from loop to loop; memory between the loops is free when they begin."""
     BM, D, N = 16 * setting[0], 64, 256
@@ -208,7 +198,7 @@ DECEPTIVE = {
 }
 
 
-@pytest.mark.parametrize("setting", SETTINGS)
+@pytest.mark.parametrize("setting", BOX_SETTINGS)
 @pytest.mark.parametrize("form", DECEPTIVE)
 def test_what_a_loader_cannot_do(form: str, setting: Setting, rng: np.random.Generator) -> None:
     BM, K = 16 * setting[0], 256
