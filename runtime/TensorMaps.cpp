@@ -28,24 +28,6 @@ static bool isSize(uint32_t bytes, uint32_t least, uint32_t most) {
   return std::has_single_bit(bytes) && bytes >= least && bytes <= most;
 }
 
-uint32_t tw::mapElementBytes(MapElement element) {
-  switch (element) {
-  case MapElement::U8:
-    return 1;
-  case MapElement::U16:
-  case MapElement::F16:
-  case MapElement::BF16:
-    return 2;
-  case MapElement::U32:
-  case MapElement::F32:
-    return 4;
-  case MapElement::U64:
-  case MapElement::F64:
-    return 8;
-  }
-  return 0;
-}
-
 bool tw::isWellFormed(const TensorMapRecipe &recipe,
                       std::span<const ArtifactParameter> parameters) {
   size_t rank = recipe.box.size();
@@ -149,7 +131,7 @@ std::optional<RuntimeError> TensorMapMaker::compute(size_t map,
       return refuse(array,
                     "its bytes from one to the next along dimension " + std::to_string(dim + 1),
                     "stride[" + std::to_string(dim + 1) + "]",
-                    describe(recipe.strides[dim], recipe.elementBytes) +
+                    describe(recipe.strides[dim], mapElementBytes(recipe.element)) +
                         ", and has to be a multiple of 16, from 16 to below 2^40");
     numbers.strides[dim] = *stride;
   }

@@ -26,8 +26,8 @@ struct LaunchProduct {
   bool operator==(const LaunchProduct &) const = default;
 };
 
-/// What an array's elements are, by the numbers of CUtensorMapDataType: where boxes are added to
-/// it, floats count as such. Types that are only copied are integers of their size.
+/// Types of an array's elements, by the numbers of CUtensorMapDataType: where boxes are added to it,
+/// floats count as such. Types that are only copied are integers of their size.
 enum class MapElement : uint32_t {
   U8 = 0,
   U16 = 1,
@@ -39,7 +39,23 @@ enum class MapElement : uint32_t {
   BF16 = 9
 };
 /// Returns the bytes of an element; 0 of a number that is none.
-uint32_t mapElementBytes(MapElement element);
+constexpr uint32_t mapElementBytes(MapElement element) {
+  switch (element) {
+  case MapElement::U8:
+    return 1;
+  case MapElement::U16:
+  case MapElement::F16:
+  case MapElement::BF16:
+    return 2;
+  case MapElement::U32:
+  case MapElement::F32:
+    return 4;
+  case MapElement::U64:
+  case MapElement::F64:
+    return 8;
+  }
+  return 0;
+}
 
 /// A map of which each launch gives the numbers. Dimensions are innermost first; the innermost has
 /// stride 1. What boxes have outside of the array is 0.

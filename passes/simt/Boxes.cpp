@@ -5,7 +5,6 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "passes/analysis/PointerRoots.h"
 #include "passes/analysis/UnusedElements.h"
-#include "passes/simt/layout/AsyncCopies.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -242,10 +241,6 @@ std::optional<BoxPlace> BoxReader::read() {
 
 std::optional<BoxPlace> tw::simt::boxOfLoad(const IndexFacts &facts, LoadOp load,
                                             const OperandSlabs &slabs, StringRef &obstacle) {
-  if (!fillsWithZeros(load) || load.getIsVolatile()) {
-    obstacle = "its masked elements are not 0, or it is volatile";
-    return std::nullopt;
-  }
   if (mayBeWritten(load)) {
     obstacle = "the kernel, or a program that it waits for, may write what is read";
     return std::nullopt;

@@ -16,8 +16,8 @@ struct BoxPlace {
   llvm::SmallVector<Polynomial> coordinates; // the innermost dimension first
 };
 
-/// Reads a load as that of a box, which lies in `slabs`; none where it is not known to be one, for
-/// the reason in `obstacle`. A launch still refuses arrays that no map describes.
+/// Reads a load, whose masked elements are 0, as that of a box, which lies in `slabs`; none where it
+/// is not known to be one, for the reason in `obstacle`. A launch still refuses arrays that no map describes.
 std::optional<BoxPlace> boxOfLoad(const IndexFacts &facts, tile::LoadOp load,
                                   const OperandSlabs &slabs, llvm::StringRef &obstacle);
 /// The same of a store, or of an atomic whose result nobody uses.

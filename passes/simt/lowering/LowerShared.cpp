@@ -20,7 +20,7 @@ static LinearLayout layoutIn(Type value, ArrayRef<int64_t> shape) {
   return hasLayout(value) ? layoutOf(value) : LinearLayout(shape, {});
 }
 
-/// The matrices as which a warp can write a tile whose registers are no wide pieces of the buffer;
+/// The matrices as which a warp can write a tile whose registers are narrow pieces of the buffer;
 /// none where the target or the layouts forbid it.
 static std::optional<MatrixAccess> matrixStoreOf(const SimtFunction &f, SharedType buffer,
                                                  const LinearLayout &layout) {

@@ -146,6 +146,15 @@ static bool isChangedByOthers(func::FuncOp kernel, Value argument) {
       bool mayChange = access.isOrdered() || (load && load.getIsVolatile());
       note(access.getPointers(), access.readsMemory(), mayChange);
     }
+    auto mapped = [&](uint32_t map) {
+      auto attribute = cast<TensorMapAttr>(tensorMapsOf(kernel)[map]);
+      return kernel.getArgument(attribute.getArgument());
+    };
+    if (auto store = dyn_cast<BoxStoreOp>(op))
+      note(mapped(store.getMap()), /*reads=*/store.getKind().has_value(), /*writes=*/true);
+    if (auto copy = dyn_cast<BoxCopyOp>(op))
+      for (int32_t map : copy.getMaps())
+        note(mapped(map), /*reads=*/true, /*writes=*/false);
     if (auto assembly = dyn_cast<tile::InlineAsmOp>(op)) {
       isRead |= !assembly.getIsPure();
       isWritten |= !assembly.getIsPure();

@@ -247,6 +247,10 @@ std::optional<BoxPlace> Planner::boxOf(LoadOp load) {
   std::optional<OperandSlabs> slabs = slabsOfOperand(facts, load);
   if (!slabs || load->getBlock() != loop.getBody())
     return std::nullopt;
+  if (!fillsWithZeros(load) || load.getIsVolatile()) {
+    obstacle = "its masked elements are not 0, or it is volatile";
+    return std::nullopt;
+  }
   std::optional<BoxPlace> source = boxOfLoad(facts, load, *slabs, obstacle);
   for (const Polynomial &coordinate : source ? source->coordinates : ArrayRef<Polynomial>())
     for (const Monomial &monomial : coordinate.all())

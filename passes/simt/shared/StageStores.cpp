@@ -44,6 +44,7 @@ struct StoreFinder {
   bool isCandidate(Operation *op) const;
   std::optional<StoredBox> boxOf(MemoryAccess store);
   StringRef refuse(MemoryAccess store);
+  bool isAnywhere(function_ref<bool(Operation *)> isCounted);
   bool isAccessed(MemoryAccess store, bool before, function_ref<bool(Operation *)> isCounted);
 
   const Staging &staging;
@@ -99,16 +100,23 @@ static bool publishes(Operation *op) {
          (access && access.isAtomic() && access.getAtomicOrder() != tile::MemoryOrder::Relaxed);
 }
 
+bool StoreFinder::isAnywhere(function_ref<bool(Operation *)> isCounted) {
+  return kernel
+      ->walk([&](Operation *op) {
+        return isCounted(op) ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
 /// Returns true if a counted operation may be executed before a store, or after it.
 bool StoreFinder::isAccessed(MemoryAccess store, bool before,
                              function_ref<bool(Operation *)> isCounted) {
   Operation *own = store;
-  WalkResult result = kernel->walk([&](Operation *op) {
+  return isAnywhere([&](Operation *op) {
     bool isOrdered =
         op != own && op != kernel && (before ? mayFollow(own, op) : mayFollow(op, own));
-    return isOrdered && isCounted(op) ? WalkResult::interrupt() : WalkResult::advance();
+    return isOrdered && isCounted(op);
   });
-  return result.wasInterrupted();
 }
 
 static bool mayMeet(MemoryAccess store, Operation *op) {
@@ -123,6 +131,12 @@ StringRef StoreFinder::refuse(MemoryAccess store) {
   };
   if (isAccessed(store, /*before=*/false, isMissed))
     return "the kernel may access what is stored afterwards, or tell others that it is there";
+  // Threads of other programs may add to the same elements, which does not wait for boxes.
+  auto isOther = [&](Operation *op) {
+    return op != store.getOperation() && !boxes.contains(op) && mayMeet(store, op);
+  };
+  if (isa<tile::AtomicRmwOp>(store.getOperation()) && isAnywhere(isOther))
+    return "the kernel accesses what it adds to by threads, too";
   auto isWrite = [](Operation *op) {
     auto access = dyn_cast<MemoryAccess>(op);
     return access && access.writesMemory();
@@ -130,6 +144,12 @@ StringRef StoreFinder::refuse(MemoryAccess store) {
   if (publishes(store) && isAccessed(store, /*before=*/true, isWrite))
     return "the atomic makes others see what the kernel wrote before";
   return "";
+}
+
+/// Returns true if rows of so many columns are known to overlap in memory.
+static bool haveRowsInCommon(const BoxPlace &place, int64_t numColumns) {
+  LaunchProductAttr stride = place.map.getStrides().front();
+  return stride.getArguments().empty() && stride.getFactor() < numColumns;
 }
 
 /// Returns the store as that of a box; none where it is not, with a remark.
@@ -148,6 +168,10 @@ std::optional<StoredBox> StoreFinder::boxOf(MemoryAccess store) {
         std::optional<BoxPlace> place = boxOfStore(facts, store, *slabs, obstacle);
         if (!place)
           continue;
+        if (haveRowsInCommon(*place, shape[dim])) {
+          obstacle = "rows of its tile have elements in common";
+          continue;
+        }
         StoredBox box{store, value, *slabs, *place};
         while (auto transposed = box.tile.getDefiningOp<tile::TransOp>()) {
           box.slabs.dim = transposed.getOrder()[box.slabs.dim];
@@ -215,7 +239,7 @@ static void storeBox(Staging &staging, const StoredBox &box, bool isOrdered, boo
                      buffer, kind, isOrdered);
   Value value = access.getWrittenValue();
   store->erase();
-  // What goes to shared memory by itself now is no conversion to stage.
+  // These would be staged otherwise, although nobody uses them.
   while (Operation *op = value.getDefiningOp()) {
     if (!op->use_empty() || !isa<ConvertLayoutOp, tile::TransOp>(op))
       break;
@@ -231,7 +255,7 @@ void tw::simt::stageStores(Staging &staging, func::FuncOp kernel, tile::CopyAttr
   for (StoredBox &box : boxes) {
     auto isBox = [&](Operation *op) { return finder.boxes.contains(op) && mayMeet(box.store, op); };
     auto isOther = [&](Operation *op) {
-      return !finder.boxes.contains(op) && mayMeet(box.store, op);
+      return mayOrder(op) || (!finder.boxes.contains(op) && mayMeet(box.store, op));
     };
     bool isRepeated = box.store->getParentOfType<LoopLikeOpInterface>() != nullptr;
     orders.push_back({isRepeated || finder.isAccessed(box.store, /*before=*/true, isBox),

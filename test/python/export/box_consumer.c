@@ -9,7 +9,7 @@
 #include <string.h>
 
 #define SETTINGS "capability=90 execute=sm_90a"
-enum { ROWS = 100, DEPTH = 128, COLUMNS = 64, SHIFT = 1, NUM_PARAMETERS = 6, NUM_MAPS = 2 };
+enum { ROWS = 100, DEPTH = 128, COLUMNS = 64, SHIFT = 1, NUM_PARAMETERS = 6, NUM_MAPS = 3 };
 
 static void check(int holds, const char *what) {
   if (!holds) {
@@ -142,19 +142,19 @@ static void expect(const struct problem *p, const struct use *use, int encoded, 
 static void test_maps(void) {
   struct problem *p = new_problem(1), *other = new_problem(2);
   const struct use fewer = {70, 0, DEPTH, COLUMNS}, closer = {70, 0, 64, COLUMNS};
-  expect(p, &whole, 2, NUM_MAPS);
+  expect(p, &whole, NUM_MAPS, NUM_MAPS);
   expect(p, &whole, 0, NUM_MAPS);
-  expect(p, &fewer, 1, NUM_MAPS);
+  expect(p, &fewer, 2, NUM_MAPS); /* of the arrays with these rows */
   expect(p, &closer, 1, NUM_MAPS);
-  expect(other, &whole, 2, NUM_MAPS);
+  expect(other, &whole, NUM_MAPS, NUM_MAPS);
   expect(p, &whole, 0, NUM_MAPS);
   for (int rows = 60; rows < 64; ++rows) {
     const struct use some = {rows, 0, DEPTH, COLUMNS};
-    expect(p, &some, 1, NUM_MAPS);
+    expect(p, &some, 2, NUM_MAPS);
   }
-  expect(p, &whole, 1, NUM_MAPS);
-  boxes_unload();
   expect(p, &whole, 2, NUM_MAPS);
+  boxes_unload();
+  expect(p, &whole, NUM_MAPS, NUM_MAPS);
 }
 
 /* What no map describes runs code without; the next launch has maps again. */
@@ -163,7 +163,7 @@ static void test_without(void) {
   const struct use repeated = {ROWS, 0, 0, COLUMNS}, backward = {ROWS, 0, DEPTH, -COLUMNS};
   const struct use empty = {0, 0, DEPTH, COLUMNS}, shifted = {ROWS, SHIFT, DEPTH, COLUMNS};
   const struct use *uses[] = {&repeated, &backward, &empty, &shifted};
-  expect(p, &whole, 2, NUM_MAPS);
+  expect(p, &whole, NUM_MAPS, NUM_MAPS);
   for (int i = 0; i < 4; ++i) {
     /* The map of `a` is kept where that of `b` cannot be. */
     expect(p, uses[i], 0, 0);
@@ -173,7 +173,7 @@ static void test_without(void) {
   const struct use fewer = {70, 0, DEPTH, COLUMNS};
   run(p, &fewer);
   check(num_parameters(p) == NUM_PARAMETERS, "maps that the driver refused were passed");
-  expect(p, &fewer, 1, NUM_MAPS);
+  expect(p, &fewer, 2, NUM_MAPS);
 }
 
 /* Loading loads the code with maps and that without; no launch loads more. */
@@ -187,7 +187,7 @@ static void test_load(void) {
   check(boxes_load(&there, &error) == 0, "loading failed");
   /* The second specialization has no code with maps: it is for any address. */
   check(p->driver.live() == live + 3, "not both codes were loaded");
-  expect(p, &whole, 2, NUM_MAPS);
+  expect(p, &whole, NUM_MAPS, NUM_MAPS);
   check(calls(p, "cuModuleLoadDataEx") == 0, "a launch loaded code");
   expect(p, &repeated, 0, 0);
   check(calls(p, "cuModuleLoadDataEx") == 0, "a launch loaded code");
@@ -220,7 +220,7 @@ static void test_earlier_gpu(void) {
 static void test_early(void) {
   struct problem *p = new_problem(8);
   const struct use repeated = {ROWS, 0, 0, COLUMNS};
-  expect(p, &whole, 2, NUM_MAPS);
+  expect(p, &whole, NUM_MAPS, NUM_MAPS);
   check(calls(p, "cuLaunchKernelEx product") == 1 && calls(p, " early\n") == 1, "a late launch");
   expect(p, &repeated, 0, 0);
   check(calls(p, " early\n") == 1, "a late launch without maps");

@@ -75,7 +75,7 @@ def test_a_driver_that_knows_no_tensor_maps(archive: Path, tmp_path: Path) -> No
 
 def test_code_with_maps_is_followed_by_code_without(archive: Path) -> None:
     found = [(code["target"], code.get("tensor_maps")) for code in codes(archive)]
-    assert found == [("nvidia:sm_80", None), ("nvidia:sm_90a", 2), ("nvidia:sm_90a", None)]
+    assert found == [("nvidia:sm_80", None), ("nvidia:sm_90a", 3), ("nvidia:sm_90a", None)]
 
 
 def test_a_package_may_be_exported_without_maps(tmp_path: Path) -> None:

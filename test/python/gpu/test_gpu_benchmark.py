@@ -60,8 +60,8 @@ def test_every_row_is_right(compiler: None, tmp_path: Path) -> None:
         ours = row["participants"]["tilewright"]
         assert len(ours["milliseconds"]) == gpu_timing.TINY.rounds and not ours["failed"]
         if has_products:
-            # Warpgroups take elements of 32 bits along k only, and no 8-bit floats.
-            group = "mma.sync" if name.split()[1] in ("tf32", "fp8") else "wgmma"
+            # Warpgroups take elements of 32 bits along k only.
+            group = "mma.sync" if name.split()[1] == "tf32" else "wgmma"
             assert ours["facts"]["products"] == group
     table = (tmp_path / "gpu.md").read_text()
     assert all(f"| {name} |" in table for name in NAMES) and "- torch: " in table

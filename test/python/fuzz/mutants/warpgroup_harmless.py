@@ -12,7 +12,7 @@ class Harmless(NamedTuple):
 
 
 HARMLESS = [
-    Harmless(["proxy fence behind the barrier"], "A fence counts anywhere between the writes and the product, on either side of the barrier.", {
+    Harmless(["proxy fence behind the barrier"], "A fence counts anywhere between the writes and the product, or store, on either side of the barrier.", {
         "rows, 1 stage": (0,),
         "rows, 2 stages": (0, 1),
         "rows, 3 stages": (0, 1),
@@ -27,14 +27,19 @@ HARMLESS = [
         "masked": (0, 1, 2, 3),
         "attention": (0, 1, 2, 3, 4),
         "attention, 2 stages": (0, 1, 2, 3, 4, 5),
-        "masked boxes": (1,),
-        "boxes of attention": (1, 2, 3),
-        "masked, with a loader": (1,),
-        "loader of attention": (1, 2, 3),
+        "masked boxes": (1, 2),
+        "boxes of attention": (1, 2, 3, 4),
+        "masked, with a loader": (1, 2),
+        "loader of attention": (1, 2, 3, 4),
         "stores": (1,),
         "stores of the same rows, 8 warps": (1,),
         "sums apart": (0, 1),
         "sums apart, 8 warps": (0, 1),
+        "boxes, 2 stages": (1,),
+        "boxes, 3 stages": (1,),
+        "boxes along n, 8 warps": (1,),
+        "loader, 2 stages": (1,),
+        "sums apart, with a loader": (1,),
     }),
     Harmless(["products awaited behind the barrier"], "One warp's wait counts for its warpgroup (README of warpsim, limits).", {
         "rows, 1 stage": (0, 1),

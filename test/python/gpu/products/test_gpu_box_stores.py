@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from gpu.launching import launching_on
+from gpu.launching import BOX_SETTINGS, Setting
 from gpu.products.test_gpu_matmul import assert_equal, integers, launch, poisoned
 
 import tilewright as tw
@@ -16,15 +16,7 @@ from tilewright.compile import CompiledKernel
 torch = pytest.importorskip("torch")
 pytestmark = [pytest.mark.usefixtures("compiler", "hopper"), pytest.mark.one_machine]
 
-Setting = tuple[int, int, str]
-SETTINGS = [(4, 2, "random"), (4, 3, "late"), (8, 4, "random"), (4, 3, "early")]
 TYPES = ["float16", "bfloat16", "float32", "int32", "int16", "float64"]
-
-
-@pytest.fixture
-def hopper() -> Any:
-    with launching_on("sim:sm_90a"):
-        yield
 
 
 def stores(compiled: CompiledKernel) -> int:
@@ -109,7 +101,7 @@ def multiply_on(form: str, name: str, setting: Setting, rng: np.random.Generator
 
 
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("setting", SETTINGS)
+@pytest.mark.parametrize("setting", BOX_SETTINGS)
 def test_stores_of_products(form: str, setting: Setting, rng: np.random.Generator) -> None:
     """Only what is inside of the array is written, in any order and by any way to say where."""
     compiled = multiply_on(form, "float16", setting, rng)
@@ -160,7 +152,7 @@ def update(
 
 
 @pytest.mark.parametrize("form", ["plain", "same place", "two arrays", "in a branch", "read again", "told"])
-@pytest.mark.parametrize("setting", SETTINGS)
+@pytest.mark.parametrize("setting", BOX_SETTINGS)
 def test_stores_of_programs_with_several_tiles(
     form: str, setting: Setting, rng: np.random.Generator
 ) -> None:
@@ -203,7 +195,7 @@ def accumulate(a, b, c, N, K, BM: tw.constexpr, BN: tw.constexpr, BK: tw.constex
     tw.store(to, (total + tw.load(to)).to(tw.float16))
 
 
-@pytest.mark.parametrize("setting", SETTINGS)
+@pytest.mark.parametrize("setting", BOX_SETTINGS)
 def test_what_was_read_may_be_overwritten(setting: Setting, rng: np.random.Generator) -> None:
     BM = 16 * setting[0]
     a, b = integers(rng, 2 * BM, 64), integers(rng, 64, 64)
@@ -213,6 +205,9 @@ def test_what_was_read_may_be_overwritten(setting: Setting, rng: np.random.Gener
     assert_equal(c, expected)
     assert stores(compiled) > 0, reasons(compiled)
     assert "fence.proxy.async;" in compiled.asm["ptx"]
+    # A program of LLVM has no array that nobody else changes where a box overwrites what threads read.
+    arguments = compiled.asm["llir"].partition("@accumulate(")[2].partition("{")[0].split(",")
+    assert "noalias" in arguments[0] and "noalias" not in arguments[2]
 
 
 @tw.jit
@@ -236,7 +231,7 @@ def split(
 
 @pytest.mark.parametrize("name", ["float32", "float16", "bfloat16", "int32"])
 @pytest.mark.parametrize("sem", ["relaxed", "acq_rel"])
-@pytest.mark.parametrize("setting", SETTINGS[:3])
+@pytest.mark.parametrize("setting", BOX_SETTINGS[:3])
 def test_sums_in_memory(name: str, sem: str, setting: Setting, rng: np.random.Generator) -> None:
     """Atomics whose results nobody uses are reductions of boxes."""
     BM = 16 * setting[0]
@@ -264,6 +259,48 @@ def test_a_release_is_no_box(rng: np.random.Generator) -> None:
     assert any("wrote before" in reason for reason in reasons(compiled))
     relaxed = launch(split, (4,), a, b, c, 64, 64, 128, SEM="relaxed", **options, setting=(4, 2, "late"))
     assert stores(relaxed) > 0
+
+
+@tw.jit
+def add_beside(
+    a, b, c, N, K, FORM: tw.constexpr, BM: tw.constexpr, BN: tw.constexpr, BK: tw.constexpr
+):
+    """c += a @ b, and what threads do to c beside that."""
+    m, n, k = tw.arange(0, BM), tw.arange(0, BN), tw.program_id(0) * BK + tw.arange(0, BK)
+    total = tw.dot(tw.load(a + m[:, None] * K + k[None, :]), tw.load(b + k[:, None] * N + n[None, :]))
+    to = c + m[:, None] * N + n[None, :]
+    if FORM == "rows":
+        tw.atomic_add(c + n, tw.sum(total, 0), sem="relaxed")
+        tw.atomic_add(to, total, sem="relaxed")
+    elif FORM == "a branch":
+        if tw.program_id(0) == 0:
+            tw.atomic_add(c + n, tw.sum(total, 0), sem="relaxed")
+        else:
+            tw.atomic_add(to, total, sem="relaxed")
+    else:
+        tw.atomic_add(c + m[:, None] * 16 + n[None, :], total, sem="relaxed")
+
+
+@pytest.mark.parametrize("form", ["rows", "a branch", "overlapping rows"])
+def test_sums_that_threads_meet(form: str, rng: np.random.Generator) -> None:
+    """Threads of another program, or another row, add to the same elements."""
+    a = torch.from_numpy(rng.integers(-2, 3, (64, 128))).to(torch.float16)
+    b = torch.from_numpy(rng.integers(-2, 3, (128, 64))).to(torch.float16)
+    c = torch.zeros(64, 64)
+    compiled = launch(add_beside, (4,), a, b, c, 64, 128, FORM=form, BM=64, BN=64, BK=32, setting=(4, 2, "late"))
+    parts = [(a[:, k : k + 32].double() @ b[k : k + 32].double()) for k in range(0, 128, 32)]
+    expected = torch.zeros(64 * 64, dtype=torch.float64)
+    for program, part in enumerate(parts):
+        if form == "overlapping rows":
+            for row in range(64):
+                expected[16 * row : 16 * row + 64] += part[row]
+            continue
+        if form == "rows" or program == 0:
+            expected[:64] += part.sum(0)
+        if form == "rows" or program > 0:
+            expected += part.flatten()
+    assert_equal(c.flatten(), expected)
+    assert stores(compiled) == 0 and len(reasons(compiled)) == 1
 
 
 @tw.jit

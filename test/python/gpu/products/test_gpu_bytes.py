@@ -111,7 +111,7 @@ def test_every_pair(
     assert instructions(compiled) == {f"m64n64k32.{sums}.{'.'.join(pair)}"}
     # Copies of boxes, which a loader starts, as for other types.
     is_of_boxes = hopper == "boxes" and setting[1] > 1
-    assert ("cp.async.bulk.tensor" in compiled.asm["ptx"]) == is_of_boxes
+    assert ("cp.async.bulk.tensor.2d.shared" in compiled.asm["ptx"]) == is_of_boxes
     assert ("simt.loader {" in compiled.asm["scheduled"]) == is_of_boxes
 
 
