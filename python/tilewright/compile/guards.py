@@ -42,7 +42,7 @@ def guards_of_facts(names: Sequence[str], facts: Sequence[Any]) -> Iterator[Guar
             yield Guard(f"{name}.{what}", name, f"a multiple of {assumed.divisibility}")
         for fact in fact_rows():
             if fact.of_pointers == assumed.is_pointer and fact.name in _OF_FACTS:
-                # Of what a binary provides for, as large arrays, one without relies on its absence.
+                # A binary that does not provide for a fact, as for large arrays, relies on its absence.
                 if getattr(assumed, fact.name) == (fact.use == "assumed"):
                     part, needs = _OF_FACTS[fact.name]
                     yield Guard(f"{name}.{part}", name, needs)

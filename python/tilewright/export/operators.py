@@ -182,7 +182,7 @@ def _type_checks(kernel: ExportedKernel) -> Iterator[str]:
 
 
 def _meta_function(kernel: ExportedKernel) -> Iterator[str]:
-    """What a call of tensors without memory checks, whose sizes may be symbols."""
+    """The checks of a call with tensors without memory, whose sizes may be symbols."""
     unnamed = [
         f"{_symbolic_type(argument)}{f'given{index}' if argument.is_pointer else ''}".rstrip()
         for index, argument in enumerate(kernel.arguments)

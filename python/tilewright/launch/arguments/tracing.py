@@ -24,7 +24,7 @@ _watched: list[Any] = []  # torch, once the native module knows its keys
 
 
 class _Within(threading.local):
-    """Whether an operator's own launch is running in this thread, which nothing follows."""
+    """Counts the launches of operators that run in this thread: nothing follows those."""
 
     depth = 0
 

@@ -1,4 +1,4 @@
-"""What the words say that `traced.py` writes of a launch: how its arguments are made of an operator's."""
+"""Reads the words that `traced.py` writes of a launch: how its arguments are made of an operator's."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _TYPES = {"i": "SymInt", "f": "float", "b": "bool"}
 
 
 class Form:
-    """What the words of a description say: how arguments are made of an operator's."""
+    """A description, read: how arguments are made of an operator's."""
 
     def __init__(self, description: str, objects: Sequence[Any]) -> None:
         *words, shared = description.split(" ")

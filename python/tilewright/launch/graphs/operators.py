@@ -174,7 +174,7 @@ def operator_names() -> list[str]:
 
 
 def argument_form(description: str, objects: Sequence[Any]) -> Form:
-    """What the words of arguments, as `describe_values` gives them, stand for."""
+    """The form that the words of arguments describe, as `describe_values` gives them."""
     return Form(f"{description} =", objects)
 
 
@@ -279,7 +279,7 @@ class Operator:
                     raise leaf_error(f"the kernel {self.kernel_name}", name)
 
     def _make_run(self) -> Callable[..., None]:
-        """What the operator runs: the launch and as little else as can be."""
+        """Make the function that the operator runs: the launch, and as little else as can be."""
         form, kernel = self.form, self.kernel
         names = [parameter.name for parameter in self.inside.parameters]
         leading, given = [path for path, _ in form.leaves], [*form.makers]

@@ -195,7 +195,7 @@ def _shared(leaves: list[Any]) -> str:
 
 
 def _may_store(tensor: Any) -> bool:
-    """Whether torch's in-place operators take the tensor, too."""
+    """Returns true if torch's in-place operators take the tensor, too."""
     import torch
 
     if not (tensor.requires_grad and torch.is_grad_enabled()):
