@@ -55,7 +55,8 @@ static void reportLateWaits(Cta &cta, uint32_t offset, const Mbarrier &barrier) 
     return std::ranges::any_of(barrier.parityWaits, [&](const ParityWait &other) {
       bool isTogether =
           cta.products.isUsed && other.warp / kWarpsOfGroup == wait.warp / kWarpsOfGroup;
-      return (isTogether || other.warp == wait.warp) && isKnown(cta, other, barrier.arriving);
+      return (isTogether || other.warp == wait.warp) && other.pc == wait.pc &&
+             isKnown(cta, other, barrier.arriving);
     });
   };
   for (const ParityWait &wait : barrier.parityWaits)
@@ -146,9 +147,40 @@ static void initialize(const BulkStep &step, uint32_t offset) {
   cta.bulk.hasBarrier[offset / kBulkPieceBytes] = 1;
 }
 
+static void noteUse(const BulkStep &step, Mbarrier &barrier) {
+  const Clocks &clocks = step.cta.clocks;
+  MbarrierUse use = {step.pc, LaneMask(1) << step.lane, clocks.epoch(),
+                     clocks.clock(step.warp.index)};
+  MbarrierUse &last = barrier.uses[step.warp.index];
+  if (last.pc == use.pc && last.epoch == use.epoch && last.clock == use.clock)
+    use.lanes |= last.lanes;
+  last = use;
+}
+
+/// Reports uses that another order of threads lets come after the inval: lanes of a warp that use a
+/// barrier together are over when one of them is.
+static void reportLateUses(const BulkStep &step, uint32_t offset, const Mbarrier &barrier) {
+  const Clocks &clocks = step.cta.clocks;
+  auto isKnown = [&](unsigned warp, const MbarrierUse &use) {
+    for (LaneMask rest = use.lanes; rest; rest &= rest - 1)
+      if (clocks.knows(step.warp.index, step.lane, warp, unsigned(__builtin_ctz(rest)), use.clock))
+        return true;
+    return use.epoch != clocks.epoch();
+  };
+  for (const auto &[warp, use] : barrier.uses)
+    if (!isKnown(warp, use))
+      step.report(Kind::MbarrierMisuse,
+                  "the " + nameOfMbarrier(step.cta, offset) +
+                      " is invalidated by a thread that nothing orders behind a use: a barrier has "
+                      "to come between",
+                  use.pc);
+}
+
 static void invalidate(const BulkStep &step, uint32_t offset) {
-  if (!findMbarrier(step, offset))
+  Mbarrier *barrier = findMbarrier(step, offset);
+  if (!barrier)
     return;
+  reportLateUses(step, offset, *barrier);
   BulkCopies &bulk = step.cta.bulk;
   bulk.barriers.erase(offset);
   noteWrite(step, offset);
@@ -310,6 +342,7 @@ static void executeOne(const BulkStep &step, uint32_t offset, LaneMask &failing)
       writeLane(result, step.warp.registers(), step.lane, 1, true); // wait for nothing
     return;
   }
+  noteUse(step, *barrier);
   if (instruction.op == Op::AsyncArrive || instruction.op == Op::AsyncArriveNoInc)
     return arriveAfterCopies(step, offset, *barrier);
   if (instruction.op == Op::MbarrierExpect)
@@ -343,6 +376,8 @@ void tw::warpsim::executeMbarrier(Cta &cta, Warp &warp, const Instruction &instr
                                   LaneMask active) {
   if (instruction.op == Op::MbarrierPending)
     return countPending(warp, instruction, active);
+  if (isByParity(instruction.op))
+    cta.clocks.advance(warp.index); // what the warp has passed on before does not tell of the wait
   LaneMask failing = 0;
   for (LaneMask rest = active; rest; rest &= rest - 1) {
     BulkStep step = {cta, warp, instruction, pc, unsigned(__builtin_ctz(rest))};

@@ -29,6 +29,13 @@ struct ParityWait {
   uint32_t epoch = 0, clock = 0;
 };
 
+/// The last use of an mbarrier by lanes of a warp.
+struct MbarrierUse {
+  int32_t pc = -1;
+  LaneMask lanes = 0;
+  uint32_t epoch = 0, clock = 0;
+};
+
 /// An mbarrier (PTX ISA, "mbarrier"). A phase is over when no arrival is pending and as many bytes
 /// have come as were expected.
 struct Mbarrier {
@@ -41,8 +48,9 @@ struct Mbarrier {
   uint32_t phase = 0;                 // the number of phases that are over
   SharedKnowledge arriving, released; // of the phase in progress, of those that are over
   PastWaits waits;
-  std::vector<ParityWait> parityWaits; // since the phase before the one in progress is over
-  std::vector<uint32_t> nextPhases;    // by thread: 1 + the last phase that it has waited for
+  std::vector<ParityWait> parityWaits;  // since the phase before the one in progress is over
+  std::vector<uint32_t> nextPhases;     // by thread: 1 + the last phase that it has waited for
+  std::map<unsigned, MbarrierUse> uses; // by warp
 };
 
 /// Bytes that a copy moves between global and shared memory; `host` is null where the box lies

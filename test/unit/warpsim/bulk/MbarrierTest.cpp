@@ -152,6 +152,13 @@ TEST_F(Bulk, ABarrierIsInitializedOnce) {
   EXPECT_EQ(kinds(kFirst + init + init), "mbarrier-misuse");
 }
 
+TEST_F(Bulk, ABarrierIsInvalidatedBehindItsUses) {
+  std::string used = kInit + kBarrier + kArrive + waitFor(0),
+              end = "@%p0 mbarrier.inval.shared::cta.b64 [%s];\n";
+  EXPECT_EQ(kinds(used + kBarrier + end), "");
+  EXPECT_EQ(kinds(used + end), "mbarrier-misuse");
+}
+
 TEST_F(Bulk, WhatNeverComesIsADeadlock) {
   EXPECT_EQ(kinds(kInit + kBarrier + waitFor(0)), "deadlock");
   SimulationReport report = launch.run(kInit + kBarrier + kExpect + waitFor(0));
