@@ -3,6 +3,7 @@
 #include "ir/Diagnostic.h"
 #include "ir/simt/Simt.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "passes/analysis/LoaderNeeds.h"
 #include "runtime/codes/Codes.h"
 
@@ -36,14 +37,52 @@ LogicalResult tw::checkTensorMaps(ModuleOp module) {
   return success();
 }
 
+/// Returns a use of what a loader leaves to later regions that is not in one of them, nor passes it
+/// on to one.
+static Operation *useByProgram(simt::LoaderOp loader) {
+  SmallVector<Value> pending(loader.getResults());
+  DenseSet<Value> seen;
+  while (!pending.empty()) {
+    Value value = pending.pop_back_val();
+    if (!seen.insert(value).second)
+      continue;
+    for (OpOperand &use : value.getUses()) {
+      Operation *user = use.getOwner();
+      if (user->getParentOfType<simt::LoaderOp>())
+        continue;
+      auto loop = dyn_cast<scf::ForOp>(user);
+      if (loop && use.getOperandNumber() >= loop.getNumControlOperands()) {
+        pending.append({loop.getTiedLoopRegionIterArg(&use), loop.getTiedLoopResult(&use)});
+        continue;
+      }
+      auto around = dyn_cast<scf::ForOp>(user->getParentOp());
+      if (!around || !isa<scf::YieldOp>(user))
+        return user;
+      unsigned number = use.getOperandNumber();
+      pending.append({around.getRegionIterArg(number), around.getResult(number)});
+    }
+  }
+  return nullptr;
+}
+
 LogicalResult tw::checkLoaders(ModuleOp module) {
-  WalkResult result = module.walk([&](simt::LoaderOp loader) -> WalkResult {
+  WalkResult result = module.walk([&](Operation *op) -> WalkResult {
     LoaderNeeds needs;
-    needs.add(loader);
-    if (needs.obstacle().empty())
-      return WalkResult::advance();
-    return emitCoded(loader, Code::UnfitText)
-           << "'" << loader->getName() << "' cannot run beside the program: " << needs.obstacle();
+    auto loader = dyn_cast<simt::LoaderOp>(op);
+    if (loader)
+      needs.add(loader);
+    else if (meetsLoader(op))
+      needs.addControlOf(op);
+    if (!needs.obstacle().empty())
+      return emitCoded(op, Code::UnfitText)
+             << "'" << op->getName() << "' cannot run beside the program: " << needs.obstacle();
+    if (meetsLoader(op) && simt::extraWarpsOf(op) == 0)
+      return emitCoded(op, Code::UnfitText)
+             << "'" << op->getName() << "' waits for a loader that the module does not have";
+    if (Operation *user = loader ? useByProgram(loader) : nullptr)
+      return emitCoded(user, Code::UnfitText)
+             << "'" << user->getName() << "' needs what only the loader knows";
+    return WalkResult::advance();
   });
   return failure(result.wasInterrupted());
 }

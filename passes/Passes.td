@@ -86,7 +86,7 @@ def SplitLoopsByMask : Pass<"split-loops-by-mask", "::mlir::ModuleOp">, Takes<"t
     }
     scf.for %k = %whole to %K step %c32 {
       // a load with the mask
-    } {tile.num_stages = 1}
+    } {tile.short}
     ```
     Masks that are true from some iteration on (the start of a window) get a loop before. The bounds are exact: they hold only where no
     sum of the kernel wraps around, else the loop without masks runs no iteration. Innermost loops only:
@@ -377,7 +377,9 @@ def PipelineLoops : Pass<"pipeline-loops", "::mlir::ModuleOp">, Takes<"laid-out"
       %a = simt.load_shared %read
       simt.mma %a, ...
     ```
-    A loop's attribute `tile.num_stages` takes the place of the option.
+    A loop's attribute `tile.num_stages` takes the place of the option. One that is `tile.short` is pipelined only
+    where a loader copies boxes for it. A loader goes on in one ring of slots from loop to loop, and into the next
+    iteration of the loops around, if the slots fit beside what these put into shared memory.
 
     `one-fewer-where-full` tries, on a copy of a module with large tiles, what the slots take beside the buffers that
     `stage-through-shared` adds. Triton has num_stages - 1 slots on these machines (its 3.9 for 128 x 128 x 64 halves

@@ -93,8 +93,8 @@ static StringRef refuseScheduled(Operation *op) {
 static StringRef refuseLowered(Operation *op) {
   return isa<simt::ConvertLayoutOp, simt::PartialReduceOp, simt::StoreSharedOp, simt::LoadSharedOp,
              simt::GatherSharedOp, simt::DotSharedOp, simt::MmaOp, simt::MmaAsyncOp,
-             simt::MmaWaitOp, simt::SlotOp, simt::AsyncCopyOp, simt::BoxCopyOp, simt::BoxStoreOp, simt::LoaderOp,
-             simt::ReleaseOp>(op)
+             simt::MmaWaitOp, simt::SlotOp, simt::AsyncCopyOp, simt::BoxCopyOp, simt::BoxStoreOp,
+             simt::LoaderOp, simt::ReleaseOp>(op)
              ? "is an earlier stage's"
              : "";
 }
@@ -189,6 +189,8 @@ LogicalResult tw::verifyStage(ModuleOp module, StringRef name) {
     for (Operation *op : reachedInFlight(module))
       isValid &= succeeded(LogicalResult(op->emitError("stage scheduled: '")
                                          << op->getName() << "' " << kReachedInFlight));
+  if (name == "scheduled")
+    isValid &= succeeded(checkLoaders(module));
   if (name == "scheduled")
     for (auto kernel : module.getOps<func::FuncOp>())
       isValid &= succeeded(checkProductsInFlight(kernel, [](Operation *op) {

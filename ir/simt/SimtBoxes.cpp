@@ -96,11 +96,14 @@ LogicalResult BoxStoreOp::verify() {
 /// Returns true for what one warp can do without the threads of the program.
 static bool isOfLoader(Operation *op) {
   auto isScalar = [](Type type) { return !isa<TensorType>(type); };
-  return isa<SlotOp, PhaseAwaitOp, BoxCopyOp>(op) ||
+  return isa<SlotOp, PhaseAwaitOp, BoxCopyOp, simt::YieldOp>(op) ||
          ((isMemoryEffectFree(op) || isa<tile::LoadOp>(op) || op->getNumRegions() != 0) &&
           llvm::all_of(op->getOperandTypes(), isScalar) &&
           llvm::all_of(op->getResultTypes(), isScalar));
 }
+
+/// The end of a loader's region that leaves nothing.
+void simt::YieldOp::build(OpBuilder &, OperationState &) {}
 
 LogicalResult LoaderOp::verify() {
   if (!(*this)->getParentOfType<FunctionOpInterface>())
@@ -109,6 +112,8 @@ LogicalResult LoaderOp::verify() {
     return emitOpError("has no warp: the module has no ") << kLoaderWarps;
   if (Operation *parent = (*this)->getParentOfType<LoaderOp>())
     return emitOpError("is in another loader").attachNote(parent->getLoc()) << "this one";
+  if (getBody().front().getTerminator()->getOperandTypes() != getResultTypes())
+    return emitOpError("yields other types than those of its results");
   WalkResult result = getBody().walk([&](Operation *op) -> WalkResult {
     if (isOfLoader(op))
       return WalkResult::advance();

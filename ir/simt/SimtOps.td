@@ -44,10 +44,11 @@ def Simt_PartialReduceOp : Simt_PureOp<"partial_reduce", [SingleBlock, Tile_Comb
   let hasVerifier = 1;
 }
 
-def Simt_YieldOp : Simt_PureOp<"yield", [Terminator, ReturnLike, ParentOneOf<["PartialReduceOp"]>]> {
-  let summary = "the combined values of a partial_reduce";
+def Simt_YieldOp : Simt_PureOp<"yield", [Terminator, ReturnLike, ParentOneOf<["PartialReduceOp", "LoaderOp"]>]> {
+  let summary = "the combined values of a partial_reduce, or what a loader leaves to later ones";
   let arguments = (ins Variadic<Tile_Scalar>:$values);
-  let assemblyFormat = "$values attr-dict `:` type($values)";
+  let builders = [OpBuilder<(ins), [{}]>];
+  let assemblyFormat = "($values^ `:` type($values))? attr-dict";
 }
 
 def Simt_AllocSharedOp : Simt_Op<"alloc_shared", [MemoryEffects<[MemAlloc]>]> {
@@ -183,14 +184,17 @@ def Simt_BoxStoreOp : Simt_Op<"box_store", [MemoryEffects<[MemRead, MemWrite]>]>
   let hasVerifier = 1;
 }
 
-def Simt_LoaderOp : Simt_Op<"loader", [NoTerminator, SingleBlock, RecursiveMemoryEffects]> {
-  let summary = "all threads wait for one another; then the loader executes the region beside what follows";
+def Simt_LoaderOp : Simt_Op<"loader", [SingleBlockImplicitTerminator<"YieldOp">, RecursiveMemoryEffects]> {
+  let summary = "the loader executes the region beside what follows";
   let description = [{
     The loader is a warp behind those of the program (`simt.loader_warps` of the module). It computes again what the
     region takes from around and what decides whether it is reached: scalars without effects (`passes/analysis/LoaderNeeds`).
+    It executes one region after the other, and waits for the program at `simt.barrier loader` only. The results are
+    for later regions: the program does not know them.
   }];
+  let results = (outs Variadic<I32>:$results);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "$body attr-dict";
+  let assemblyFormat = "$body (`->` type($results)^)? attr-dict";
   let hasVerifier = 1;
 }
 
@@ -256,7 +260,7 @@ def Simt_FenceAsyncOp : Simt_Op<"fence_async", [MemoryEffects<[MemRead, MemWrite
 def Simt_BarrierOp : Simt_Op<"barrier", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "all threads of the program, or those of each `warp`, wait for one another; orders their shared memory accesses";
   let description = [{
-    From the stage lowered on, `loader`: all threads of the CTA, with those of its loader.
+    `loader`: all threads of the CTA, with those of its loader.
   }];
   let arguments = (ins UnitAttr:$warp, UnitAttr:$loader);
   let assemblyFormat = "(`warp` $warp^)? (`loader` $loader^)? attr-dict";

@@ -43,6 +43,8 @@ namespace tw::tile {
 inline constexpr llvm::StringLiteral kArgName = "tile.name";
 /// An integer on a loop: iterations that are in work at once, as its kernel asks for.
 inline constexpr llvm::StringLiteral kLoopNumStages = "tile.num_stages";
+/// Unit, on a loop of a few iterations most often: copies by threads are not worth a ring.
+inline constexpr llvm::StringLiteral kLoopShort = "tile.short";
 /// An integer on a loop: whether a warp of its own is to load for it, or 0 for not, as its kernel
 /// says.
 inline constexpr llvm::StringLiteral kLoopWarpSpecialize = "tile.warp_specialize";

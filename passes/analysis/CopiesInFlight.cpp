@@ -47,7 +47,7 @@ template <typename Group> struct CopyGroups {
 };
 
 /// A walk along all paths. `Walk` has `visit(op, state)` for operations without regions, and says
-/// what changes where a loop is entered, goes on to its next iteration, and is left.
+/// what changes where a loop is entered and goes on to its next iteration.
 template <typename Walk, typename State> class PathWalk {
 public:
   State afterBlock(Block &block, State state) {
@@ -64,12 +64,12 @@ private:
             return afterBlock(*loop.getAfterBody(),
                               afterBlock(*loop.getBeforeBody(), std::move(at)));
           });
-          return left(afterBlock(*loop.getBeforeBody(), std::move(begin)));
+          return afterBlock(*loop.getBeforeBody(), std::move(begin));
         })
         .Case([&](LoopLikeOpInterface loop) {
-          State end = left(atHead(loop, state, [&](State at) {
+          State end = atHead(loop, state, [&](State at) {
             return afterBlock(loop.getLoopRegions().front()->front(), std::move(at));
-          }));
+          });
           end.join(state); // of no iteration
           return end;
         })
@@ -89,16 +89,12 @@ private:
     walk().enter(loop, state);
     while (true) {
       State next = state, again = afterIteration(state);
-      walk().goOn(again);
+      walk().goOn(loop, again);
       next.join(again);
       if (next == state)
         return state;
       state = std::move(next);
     }
-  }
-  State left(State state) {
-    walk().leave(state);
-    return state;
   }
   Walk &walk() { return *static_cast<Walk *>(this); }
 };
@@ -145,8 +141,7 @@ struct CountWalk : PathWalk<CountWalk, CopyGroups<CopyCount>> {
                            [](unsigned sum, CopyCount group) { return sum + group.count; });
   }
   void enter(Operation *, State &) {}
-  void goOn(State &) {}
-  void leave(State &) {}
+  void goOn(Operation *, State &) {}
 };
 } // namespace
 
@@ -237,21 +232,46 @@ UsedSlot slotOf(Value buffer, Operation *access) {
   return used;
 }
 
-/// Returns the slot with which a loop's first iteration begins in its ring, where that is known.
-std::optional<int64_t> firstSlotOf(Operation *loop, Operation *buffer) {
-  std::optional<int64_t> first;
+/// Where a loop begins in a ring that it goes through: at the slot of a number, less a phase.
+struct RingPlace {
+  Value number;
+  int64_t phase = 0;
+};
+
+std::optional<RingPlace> beginOf(Operation *loop, Operation *buffer) {
   auto counted = dyn_cast<scf::ForOp>(loop);
   for (Operation *user : buffer->getUsers()) {
     auto slot = dyn_cast<SlotOp>(user);
     auto argument = slot ? dyn_cast<BlockArgument>(slot.getNumber()) : BlockArgument();
-    APInt number;
-    if (!counted || !argument || argument.getOwner() != counted.getBody() || !slot.getPhase() ||
-        argument == counted.getInductionVar())
-      continue;
-    if (matchPattern(counted.getTiedLoopInit(argument)->get(), m_ConstantInt(&number)))
-      first = llvm::mod(number.getSExtValue() - *slot.getPhase(), slotsOf(buffer));
+    if (counted && argument && argument.getOwner() == counted.getBody() && slot.getPhase() &&
+        argument != counted.getInductionVar())
+      return RingPlace{counted.getTiedLoopInit(argument)->get(), int64_t(*slot.getPhase())};
   }
-  return first;
+  return std::nullopt;
+}
+
+/// Returns the number with which the first loop begins that goes through the ring, for one that
+/// goes on there: what loops carry to it.
+std::optional<int64_t> firstNumber(Value number, Operation *buffer) {
+  APInt constant;
+  if (matchPattern(number, m_ConstantInt(&constant)))
+    return constant.getSExtValue();
+  auto goesThrough = [&](Operation *loop) {
+    return loop
+        ->walk([&](SlotOp slot) {
+          return allocOf(slot) == buffer && slot.getPhase() ? WalkResult::interrupt()
+                                                            : WalkResult::advance();
+        })
+        .wasInterrupted();
+  };
+  auto argument = dyn_cast<BlockArgument>(number);
+  Operation *op = argument ? argument.getOwner()->getParentOp() : number.getDefiningOp();
+  auto loop = dyn_cast<scf::ForOp>(op);
+  if (!loop || number == loop.getInductionVar() || !goesThrough(loop))
+    return std::nullopt;
+  OpOperand *init =
+      argument ? loop.getTiedLoopInit(argument) : loop.getTiedLoopInit(cast<OpResult>(number));
+  return firstNumber(init->get(), buffer);
 }
 
 struct SlotWalk : PathWalk<SlotWalk, InFlight> {
@@ -307,32 +327,31 @@ struct SlotWalk : PathWalk<SlotWalk, InFlight> {
     state.groups.forEach([&](CopySet &group) { isFound |= llvm::any_of(group.slots, isSame); });
     return isFound;
   }
-  /// Forgets how far ahead slots are, which is known in the innermost loop only.
-  static void forget(State &state) {
-    state.change([](UsedSlot slot) {
-      return slot.kind == UsedSlot::Kind::Ahead ? UsedSlot{slot.buffer} : slot;
-    });
-  }
+  /// How far ahead a slot is stays known where a loop goes on in a ring.
   void enter(Operation *loop, State &state) {
-    forget(state);
     state.change([&](UsedSlot slot) {
-      if (slot.kind != UsedSlot::Kind::Number)
+      if (slot.kind == UsedSlot::Kind::Unknown)
         return slot;
-      std::optional<int64_t> first = firstSlotOf(loop, slot.buffer);
+      std::optional<RingPlace> begin = beginOf(loop, slot.buffer);
+      if (!begin)
+        return slot;
+      std::optional<int64_t> first = firstNumber(begin->number, slot.buffer);
+      bool isNew = matchPattern(begin->number, m_Constant());
+      if (slot.kind == UsedSlot::Kind::Ahead)
+        return isNew || !first ? UsedSlot{slot.buffer} : slot;
       if (!first)
         return slot;
-      return UsedSlot{slot.buffer, UsedSlot::Kind::Ahead,
-                      llvm::mod(slot.value - *first, slotsOf(slot.buffer))};
+      int64_t ahead = slot.value - (*first - begin->phase);
+      return UsedSlot{slot.buffer, UsedSlot::Kind::Ahead, llvm::mod(ahead, slotsOf(slot.buffer))};
     });
   }
-  void goOn(State &state) {
-    state.change([](UsedSlot slot) {
-      if (slot.kind == UsedSlot::Kind::Ahead)
+  void goOn(Operation *loop, State &state) {
+    state.change([&](UsedSlot slot) {
+      if (slot.kind == UsedSlot::Kind::Ahead && beginOf(loop, slot.buffer))
         slot.value = llvm::mod(slot.value - 1, slotsOf(slot.buffer));
       return slot;
     });
   }
-  void leave(State &state) { forget(state); }
 };
 } // namespace
 

@@ -329,8 +329,11 @@ IndexFact Transfer::cast() const {
   for (AxisFacts &axis : result.axes)
     axis.change = castChange(axis.change);
   // An address is not how far a pointer is from its argument.
+  auto truncated = dyn_cast<arith::TruncIOp>(op);
+  bool keepsSign = truncated && bitEnumContainsAny(truncated.getOverflowFlags(),
+                                                   arith::IntegerOverflowFlags::nsw);
   if (isa<arith::TruncIOp, PtrToIntOp, IntToPtrOp>(op)) {
-    result.isNonNegative = false;
+    result.isNonNegative &= keepsSign;
     if (result.constant && !(*result.constant >= 0 && *result.constant < 128))
       result.constant.reset();
   }

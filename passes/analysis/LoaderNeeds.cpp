@@ -1,6 +1,5 @@
 // Walks back from the operands of loader regions.
 #include "passes/analysis/LoaderNeeds.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "passes/analysis/PointerRoots.h"
@@ -42,9 +41,24 @@ static bool mayChange(LoadOp load) {
          foreign.wasInterrupted() || mayBeOverwritten(load, kernel);
 }
 
+bool tw::meetsLoader(Operation *op) {
+  auto barrier = dyn_cast<simt::BarrierOp>(op);
+  return barrier && barrier.getLoader();
+}
+
+bool tw::isForLoader(Operation *op) {
+  return op
+      ->walk([](Operation *inner) {
+        return isa<simt::LoaderOp>(inner) || meetsLoader(inner) ? WalkResult::interrupt()
+                                                                : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+static bool isFloat(Value value) { return isa<FloatType>(value.getType()); }
+
 /// Why another warp cannot run an operation, apart from its operands.
 static StringRef obstacleTo(Operation *op) {
-  auto isFloat = [](Value value) { return isa<FloatType>(value.getType()); };
   if (llvm::any_of(op->getOperands(), tile::isTile) || llvm::any_of(op->getResults(), tile::isTile))
     return "it needs a scalar that is computed from tiles";
   if (op->getNumRegions() != 0)
@@ -58,17 +72,42 @@ static StringRef obstacleTo(Operation *op) {
   return isMemoryEffectFree(op) ? "" : "it needs the result of what has other effects";
 }
 
+SmallVector<unsigned> LoaderNeeds::carriedOf(scf::ForOp loop) const {
+  SmallVector<unsigned> numbers;
+  for (auto [number, argument] : llvm::enumerate(loop.getRegionIterArgs()))
+    if (carried.contains(argument))
+      numbers.push_back(number);
+  return numbers;
+}
+
+/// Adds what a loop around the region carries: from before it, and from iteration to iteration.
+void LoaderNeeds::addCarried(BlockArgument argument) {
+  auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
+  if (!loop)
+    reason = "it needs a value that a loop around it carries, which is not counted";
+  else if (tile::isTile(argument) || isFloat(argument))
+    reason = "it needs a number that a loop around it computes from floats or tiles";
+  if (!reason.empty() || !carried.insert(argument))
+    return;
+  add(loop.getTiedLoopInit(argument)->get());
+  add(loop.getTiedLoopYieldedValue(argument)->get());
+}
+
 void LoaderNeeds::add(Value value) {
   if (auto argument = dyn_cast<BlockArgument>(value)) {
     Operation *owner = argument.getOwner()->getParentOp();
     auto loop = dyn_cast<scf::ForOp>(owner);
     if (!isa<FunctionOpInterface>(owner) && !(loop && argument == loop.getInductionVar()))
-      reason = "it needs a value that a loop around it carries";
+      addCarried(argument);
     return;
   }
   Operation *op = value.getDefiningOp();
-  if (!reason.empty() || operations.contains(op))
+  if (!reason.empty() || operations.contains(op) || isa<simt::LoaderOp>(op))
     return;
+  if (auto loop = dyn_cast<scf::ForOp>(op); loop && isForLoader(loop)) {
+    addControlOf(loop.getBody()->getTerminator());
+    return addCarried(loop.getTiedLoopRegionIterArg(cast<OpResult>(value)));
+  }
   reason = obstacleTo(op);
   for (Value operand : op->getOperands())
     add(operand);

@@ -3,6 +3,7 @@
 #ifndef PASSES_ANALYSIS_LOADERNEEDS_H
 #define PASSES_ANALYSIS_LOADERNEEDS_H
 #include "ir/simt/Simt.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/ADT/SetVector.h"
 
 namespace tw {
@@ -14,8 +15,15 @@ bool mayBeOverwritten(tile::LoadOp load, mlir::Operation *root);
 /// Returns true if the launches before this one are waited for here, so that no access moves up.
 bool awaitsLaunches(mlir::Operation *op);
 
+/// Returns true for a barrier at which the loader meets the program.
+bool meetsLoader(mlir::Operation *op);
+/// Returns true if a loader goes through an operation: regions of its own are inside, or such
+/// barriers.
+bool isForLoader(mlir::Operation *op);
+
 /// Collects operations around loader regions. They can run in another warp, also again: scalars
-/// without effects, and loads of scalars that the kernel does not write.
+/// without effects, what loops around the regions carry of them, and loads of scalars that the
+/// kernel does not write.
 class LoaderNeeds {
 public:
   /// Adds what computes a value.
@@ -26,11 +34,16 @@ public:
   void add(simt::LoaderOp loader);
 
   bool contains(mlir::Operation *op) const { return operations.contains(op); }
+  /// Returns the numbers of a loop's carried values that are needed.
+  llvm::SmallVector<unsigned> carriedOf(mlir::scf::ForOp loop) const;
   /// Why a loader cannot compute this; empty where it can.
   llvm::StringRef obstacle() const { return reason; }
 
 private:
+  void addCarried(mlir::BlockArgument argument);
+
   llvm::SetVector<mlir::Operation *> operations;
+  llvm::SetVector<mlir::BlockArgument> carried; // by loops
   llvm::StringRef reason;
 };
 

@@ -10,7 +10,7 @@ using namespace tw::simt;
 
 static bool isBarrierOfCta(Operation *op) {
   auto barrier = dyn_cast<simt::BarrierOp>(op);
-  return isa<LoaderOp>(op) || (barrier && !barrier.getWarp());
+  return barrier && !barrier.getWarp();
 }
 
 //===-- Products in flight -------------------------------------------------------------------===//

@@ -25,7 +25,7 @@ using arith::CmpIPredicate;
 
 /// A loop of more operations is not written out three times.
 static constexpr int64_t kLargestBody = 400;
-/// Loops of masked iterations that are expected to be shorter than this are not pipelined.
+/// Loops of masked iterations that are expected to have fewer are marked as short.
 static constexpr int64_t kFewIterations = 4;
 
 //===-- What to split by ----------------------------------------------------------------------===//
@@ -210,7 +210,7 @@ public:
     if (type.isIndex())
       bound = arith::IndexCastOp::create(builder, loc, type, bound);
     else if (type != bound.getType())
-      bound = arith::TruncIOp::create(builder, loc, type, bound);
+      bound = arith::TruncIOp::create(builder, loc, type, bound, arith::IntegerOverflowFlags::nsw);
     return holds ? arith::SelectOp::create(builder, loc, holds, bound, otherwise) : bound;
   }
 
@@ -273,10 +273,10 @@ static void replaceByTrue(arith::CmpIOp comparison) {
   comparison.erase();
 }
 
-/// Most often a loop of masked iterations runs once, and copies that run ahead are wasted.
+/// Most often a loop of masked iterations runs once.
 static void markShort(scf::ForOp loop, int64_t numMixed) {
   if (numMixed < kFewIterations)
-    loop->setAttr(kLoopNumStages, IntegerAttr::get(IntegerType::get(loop.getContext(), 64), 1));
+    loop->setAttr(kLoopShort, UnitAttr::get(loop.getContext()));
 }
 
 /// Clones the loop before itself, without the masks of `split` and, where these include suffixes,

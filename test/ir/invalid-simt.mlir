@@ -292,6 +292,18 @@ func.func @loader(%p: !tile.ptr<f32>, %x: f32) {
 // -----
 
 module attributes {simt.loader_warps = 1 : i32} {
+func.func @loader(%m: i32) {
+  // expected-error @below {{yields other types than those of its results}}
+  %place:2 = simt.loader {
+    simt.yield %m : i32
+  } -> i32, i32
+  return
+}
+}
+
+// -----
+
+module attributes {simt.loader_warps = 1 : i32} {
 // expected-error @below {{is not in a kernel}}
 simt.loader {}
 }

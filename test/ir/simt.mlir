@@ -122,6 +122,12 @@ func.func @loader(%p: !tile.ptr<f16>, %m: i32, %s: i32, %b: !simt.shared<[8, 32]
     // CHECK-NEXT: simt.box_copy maps [0] at[%{{.*}}, %{{.*}}] to %{{.*}} on %{{.*}} :
     simt.box_copy maps [0] at [%m, %s] to %b on %full : !simt.shared<[8, 32], f16, #tile.layout<[8, 32] offset = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [1, 0], [2, 8], [4, 16]]>> on !simt.shared<[1], i64, #tile.layout<[1] offset = []>>
   }
+  // CHECK: %[[PLACES:.*]]:2 = simt.loader {
+  // CHECK-NEXT: simt.yield %{{.*}}, %{{.*}} : i32, i32
+  // CHECK-NEXT: } -> i32, i32
+  %places:2 = simt.loader {
+    simt.yield %zero, %m : i32, i32
+  } -> i32, i32
   // CHECK: simt.release %{{.*}} on %{{.*}} by %[[FREE]]
   simt.release %b on %full by %free : !simt.shared<[8, 32], f16, #tile.layout<[8, 32] offset = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [1, 0], [2, 8], [4, 16]]>> on !simt.shared<[1], i64, #tile.layout<[1] offset = []>> by !simt.shared<[1], i64, #tile.layout<[1] offset = []>>
   return

@@ -205,3 +205,106 @@ func.func @not_awaited(%p: !tile.ptr<f16>, %m: i32, %s: i32) {
   return
 }
 }
+
+// -----
+
+// A second loop goes on in the ring of the first: it may release the slot that was read last, not one
+// that the loader may still fill.
+!tile = !simt.shared<[8, 32], f16, #tile.layout<[8, 32] offset = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [1, 0], [2, 8], [4, 16]]>>
+!phase = !simt.shared<[1], i64, #tile.layout<[1] offset = []>>
+module attributes {simt.num_warps = 4 : i32, simt.loader_warps = 1 : i32, simt.tensor_maps = [#simt.tensor_map<0 of f16 extents [<2147483648>, <1 of [1]>] strides [<1 of [2]>] box [32, 8] span 64>]} {
+func.func @goes_on(%p: !tile.ptr<f16>, %m: i32, %s: i32) {
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %b = simt.alloc_shared "b" slots 2 at 0 : !tile
+  %full = simt.alloc_shared "full" slots 2 at 1024 : !phase
+  %free = simt.alloc_shared "free" slots 2 at 1040 : !phase
+  simt.barrier loader
+  %to = simt.slot %b[%zero] : !tile
+  %on = simt.slot %full[%zero] : !phase
+  %by = simt.slot %free[%zero] : !phase
+  simt.release %to on %on by %by : !tile on !phase by !phase
+  %places:2 = simt.loader {
+    %next:2 = scf.for %i = %zero to %m step %one iter_args(%slot = %zero, %parity = %zero) -> (i32, i32) : i32 {
+      %by1 = simt.slot %free[%slot] : !phase
+      simt.phase_await %by1, %parity : !phase
+      %to1 = simt.slot %b[%slot] : !tile
+      %on1 = simt.slot %full[%slot] : !phase
+      simt.box_copy maps [0] at [%i, %s] to %to1 on %on1 : !tile on !phase
+      scf.yield %slot, %parity : i32, i32
+    }
+    simt.yield %next#0, %next#1 : i32, i32
+  } -> i32, i32
+  %first:3 = scf.for %i = %zero to %m step %one iter_args(%slot = %zero, %written = %one, %parity = %zero) -> (i32, i32, i32) : i32 {
+    %on2 = simt.slot %full[%slot] phase 0 : !phase
+    simt.phase_await %on2, %parity : !phase
+    %to2 = simt.slot %b[%written] phase 1 : !tile
+    %on3 = simt.slot %full[%written] phase 1 : !phase
+    %by2 = simt.slot %free[%written] phase 1 : !phase
+    simt.release %to2 on %on3 by %by2 : !tile on !phase by !phase
+    scf.yield %written, %slot, %parity : i32, i32, i32
+  }
+  simt.loader {
+    %next:2 = scf.for %i = %zero to %m step %one iter_args(%slot = %places#0, %parity = %places#1) -> (i32, i32) : i32 {
+      %by1 = simt.slot %free[%slot] : !phase
+      simt.phase_await %by1, %parity : !phase
+      %to1 = simt.slot %b[%slot] : !tile
+      %on1 = simt.slot %full[%slot] : !phase
+      simt.box_copy maps [0] at [%i, %s] to %to1 on %on1 : !tile on !phase
+      scf.yield %slot, %parity : i32, i32
+    }
+  }
+  %second:3 = scf.for %i = %zero to %m step %one iter_args(%slot = %first#0, %written = %first#1, %parity = %first#2) -> (i32, i32, i32) : i32 {
+    %to2 = simt.slot %b[%slot] phase 0 : !tile
+    %on2 = simt.slot %full[%slot] phase 0 : !phase
+    %by2 = simt.slot %free[%slot] phase 0 : !phase
+    // expected-error @below {{may be reached while a copy into its shared memory is in flight}}
+    simt.release %to2 on %on2 by %by2 : !tile on !phase by !phase
+    simt.phase_await %on2, %parity : !phase
+    %to3 = simt.slot %b[%written] phase 1 : !tile
+    %on3 = simt.slot %full[%written] phase 1 : !phase
+    %by3 = simt.slot %free[%written] phase 1 : !phase
+    simt.release %to3 on %on3 by %by3 : !tile on !phase by !phase
+    scf.yield %written, %slot, %parity : i32, i32, i32
+  }
+  return
+}
+}
+
+// -----
+
+module attributes {simt.num_warps = 4 : i32, simt.loader_warps = 1 : i32} {
+func.func @loader_only(%p: !tile.ptr<i32>, %m: i32) {
+  %place = simt.loader {
+    simt.yield %m : i32
+  } -> i32
+  // expected-error @below {{'tile.store' needs what only the loader knows}}
+  tile.store %p, %place : !tile.ptr<i32>, i32
+  return
+}
+}
+
+// -----
+
+module attributes {simt.num_warps = 4 : i32} {
+func.func @nobody_comes() {
+  // expected-error @below {{'simt.barrier' waits for a loader that the module does not have}}
+  simt.barrier loader
+  return
+}
+}
+
+// -----
+
+module attributes {simt.num_warps = 4 : i32, simt.loader_warps = 1 : i32} {
+func.func @comes_or_not(%p: !tile.ptr<i32>) {
+  %zero = arith.constant 0 : i32
+  %old = tile.atomic_rmw add, %p, %zero : !tile.ptr<i32>, i32 -> i32
+  %is = arith.cmpi eq, %old, %zero : i32
+  scf.if %is {
+    // expected-error @below {{'simt.barrier' cannot run beside the program: it needs the result of what has other effects}}
+    simt.barrier loader
+  }
+  return
+}
+}

@@ -9,39 +9,69 @@ using namespace mlir;
 using namespace tw;
 using namespace tw::simt;
 
-static bool holdsLoader(Operation *op) {
-  return op->walk([](LoaderOp) { return WalkResult::interrupt(); }).wasInterrupted();
+static LogicalResult lowerForLoader(SimtFunction &f, Block &block, const LoaderNeeds &needs);
+
+/// Lowers a loop with what the loader needs of its carried values.
+static LogicalResult lowerLoop(SimtFunction &f, scf::ForOp loop, const LoaderNeeds &needs) {
+  SmallVector<unsigned> carried = needs.carriedOf(loop);
+  auto scalarsOf = [&](ValueRange values) {
+    return llvm::map_to_vector(carried, [&](unsigned i) { return f.scalarOf(values[i]); });
+  };
+  auto lowered =
+      f.create<scf::ForOp>(f.scalarOf(loop.getLowerBound()), f.scalarOf(loop.getUpperBound()),
+                           f.scalarOf(loop.getStep()), scalarsOf(loop.getInitArgs()));
+  lowered.setUnsignedCmp(loop.getUnsignedCmp());
+  f.setRegisters(loop.getInductionVar(), {lowered.getInductionVar()});
+  for (auto [i, argument] : llvm::zip(carried, lowered.getRegionIterArgs()))
+    f.setRegisters(loop.getRegionIterArg(i), {argument});
+  for (auto [i, result] : llvm::zip(carried, lowered.getResults()))
+    f.setRegisters(loop.getResult(i), {result});
+  OpBuilder::InsertionGuard guard(f.builder);
+  f.builder.setInsertionPointToStart(lowered.getBody());
+  if (failed(lowerForLoader(f, *loop.getBody(), needs)))
+    return failure();
+  if (!carried.empty()) // else the loop was built with its terminator
+    f.create<scf::YieldOp>(scalarsOf(loop.getYieldedValues()));
+  return success();
+}
+
+static LogicalResult lowerBranch(SimtFunction &f, scf::IfOp branch, const LoaderNeeds &needs) {
+  OpBuilder::InsertionGuard guard(f.builder);
+  auto lowered = f.create<scf::IfOp>(f.scalarOf(branch.getCondition()), /*withElse=*/true);
+  for (auto [from, to] : llvm::zip(branch->getRegions(), lowered->getRegions())) {
+    f.builder.setInsertionPointToStart(&to.front());
+    if (!from.empty() && failed(lowerForLoader(f, from.front(), needs)))
+      return failure();
+  }
+  return success();
+}
+
+/// Lowers a region of the loader's, and remembers what it leaves to later ones.
+static LogicalResult lowerRegion(SimtFunction &f, LoaderOp loader) {
+  Block &body = loader.getBody().front();
+  for (Operation &op : body.without_terminator())
+    if (failed(f.lowerOperation(&op)))
+      return failure();
+  for (auto [result, value] : llvm::zip(loader.getResults(), body.getTerminator()->getOperands()))
+    f.setRegisters(result, {f.scalarOf(value)});
+  return success();
 }
 
 /// Lowers what the loader executes of a block. What it shares with the program is lowered for both.
 static LogicalResult lowerForLoader(SimtFunction &f, Block &block, const LoaderNeeds &needs) {
   for (Operation &op : block) {
     f.loc = op.getLoc();
-    OpBuilder::InsertionGuard guard(f.builder);
-    if (auto loader = dyn_cast<LoaderOp>(op)) {
-      f.create<simt::BarrierOp>(/*warp=*/false, /*loader=*/true);
-      if (failed(f.lowerBlock(loader.getBody().front())))
-        return failure();
-    } else if (needs.contains(&op) || awaitsLaunches(&op)) {
-      if (failed(f.lowerOperation(&op)))
-        return failure();
-    } else if (auto loop = dyn_cast<scf::ForOp>(op); loop && holdsLoader(loop)) {
-      auto lowered =
-          f.create<scf::ForOp>(f.scalarOf(loop.getLowerBound()), f.scalarOf(loop.getUpperBound()),
-                               f.scalarOf(loop.getStep()));
-      lowered.setUnsignedCmp(loop.getUnsignedCmp());
-      f.setRegisters(loop.getInductionVar(), {lowered.getInductionVar()});
-      f.builder.setInsertionPointToStart(lowered.getBody());
-      if (failed(lowerForLoader(f, *loop.getBody(), needs)))
-        return failure();
-    } else if (auto branch = dyn_cast<scf::IfOp>(op); branch && holdsLoader(branch)) {
-      auto lowered = f.create<scf::IfOp>(f.scalarOf(branch.getCondition()), /*withElse=*/true);
-      for (auto [from, to] : llvm::zip(branch->getRegions(), lowered->getRegions())) {
-        f.builder.setInsertionPointToStart(&to.front());
-        if (!from.empty() && failed(lowerForLoader(f, from.front(), needs)))
-          return failure();
-      }
-    }
+    LogicalResult lowered = success();
+    if (auto loader = dyn_cast<LoaderOp>(op))
+      lowered = lowerRegion(f, loader);
+    else if (needs.contains(&op) || awaitsLaunches(&op) || meetsLoader(&op))
+      lowered = f.lowerOperation(&op);
+    else if (auto loop = dyn_cast<scf::ForOp>(op); loop && isForLoader(loop))
+      lowered = lowerLoop(f, loop, needs);
+    else if (auto branch = dyn_cast<scf::IfOp>(op); branch && isForLoader(branch))
+      lowered = lowerBranch(f, branch, needs);
+    if (failed(lowered))
+      return failure();
   }
   return success();
 }

@@ -55,7 +55,7 @@ static bool lowerScalar(SimtFunction &f, Operation *op) {
         return true;
       })
       .Case([&](simt::BarrierOp barrier) {
-        f.create<simt::BarrierOp>(barrier.getWarp());
+        f.create<simt::BarrierOp>(barrier.getWarp(), barrier.getLoader());
         return true;
       })
       .Case([&](AsyncCommitOp) {
@@ -105,8 +105,9 @@ LogicalResult SimtFunction::lowerOperation(Operation *op) {
       .Case([&](BoxStoreOp store) { return lowerBoxStore(store); })
       .Case<PhaseInitOp, PhaseDropOp, PhaseAwaitOp, ReleaseOp>(
           [&](Operation *phase) { return lowerPhase(phase); })
-      .Case([&](LoaderOp) { // which was lowered beside the program
-        create<simt::BarrierOp>(/*warp=*/false, /*loader=*/true);
+      .Case([&](LoaderOp loader) { // which was lowered beside the program
+        for (Value result : loader.getResults())
+          setRegisters(result, {constantI32(0)}); // which only the loader uses
         return success();
       })
       .Case([&](tile::PrintOp print) { return lowerPrint(print); })

@@ -1,7 +1,7 @@
 // Copies of boxes in a pipelined loop: by one of the program's threads, or by a loader.
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "passes/simt/LayoutRules.h"
 #include "passes/simt/Boxes.h"
+#include "passes/simt/LayoutRules.h"
 #include "passes/simt/pipeline/PipelineRewriter.h"
 
 using namespace mlir;
@@ -32,10 +32,7 @@ void PipelineRewriter::makeBarriers() {
       freed.push_back(makePhases(builder, loc, depth.numSlots, threadsOf(loop).warps));
   }
   FenceAsyncOp::create(builder, loc);
-  if (pipeline.hasLoader)
-    emitLoader();
-  else
-    simt::BarrierOp::create(builder, loc, /*warp=*/false);
+  simt::BarrierOp::create(builder, loc, /*warp=*/false, /*loader=*/pipeline.hasLoader);
 }
 
 /// Makes the barriers' memory free behind the loop, when no thread waits there any more.
@@ -48,15 +45,19 @@ void PipelineRewriter::dropBarriers() {
 
 /// Emits the loop of the loader: it waits for a slot to be free and starts the copies of the next
 /// iteration.
-void PipelineRewriter::emitLoader() {
+scf::ForOp PipelineRewriter::emitLoader() {
   OpBuilder::InsertionGuard guard(builder);
   loop->getParentOfType<ModuleOp>()->setAttr(kLoaderWarps, builder.getI32IntegerAttr(1));
-  auto loader = LoaderOp::create(builder, loc);
+  SmallVector<Type> places(LoaderRing::kOfLoader, builder.getI32Type());
+  auto loader = LoaderOp::create(builder, loc, places);
   builder.setInsertionPointToStart(&loader.getBody().emplaceBlock());
   const AheadStep &step = pipeline.steps.front();
   SmallVector<Value> inits = llvm::map_to_vector(
       step.carried, [&](unsigned number) -> Value { return loop.getInitArgs()[number]; });
-  inits.append(2, slotNumber(0)); // the slot, the parity of its phase
+  if (shared)
+    inits.append(shared->end.begin() + LoaderRing::kOfProgram, shared->end.end());
+  else
+    inits.append(LoaderRing::kOfLoader, slotNumber(0));
   auto copying = scf::ForOp::create(builder, loc, loop.getLowerBound(), loop.getUpperBound(),
                                     loop.getStep(), inits);
   builder.setInsertionPointToStart(copying.getBody());
@@ -79,6 +80,9 @@ void PipelineRewriter::emitLoader() {
   yielded.push_back(slotAfter(slot));
   yielded.push_back(parityAfter(parityOfSlot, slot));
   scf::YieldOp::create(builder, loc, yielded);
+  builder.setInsertionPointAfter(copying);
+  simt::YieldOp::create(builder, loc, copying.getResults().take_back(LoaderRing::kOfLoader));
+  return copying;
 }
 
 /// Lets the loader fill a slot of each ring.
@@ -93,5 +97,59 @@ void PipelineRewriter::release(Value slot, std::optional<int64_t> phase) {
       if (pipelined.group == group)
         places.push_back(place(ring));
     ReleaseOp::create(builder, loc, places, place(barriers[group]), place(freed[group]));
+  }
+}
+
+/// Makes the slots and their barriers, or takes those of a ring that serves the loop as well.
+void PipelineRewriter::makeRing() {
+  auto found = llvm::find_if(ofLoaders, [&](LoaderRing &ring) {
+    return pipeline.hasLoader && ring.canServe(pipeline, depth.numSlots);
+  });
+  if (found != ofLoaders.end()) {
+    shared = &*found;
+    rings = shared->slots;
+    barriers = shared->full;
+    freed = shared->freed;
+    return;
+  }
+  allocate();
+  if (pipeline.isOfBoxes)
+    makeBarriers();
+}
+
+/// Notes where the loop begins and ends in its ring, which is dropped behind it.
+void PipelineRewriter::goOnInRing(scf::ForOp next, scf::ForOp copying) {
+  std::array<OpOperand *, LoaderRing::kPlaces> begin;
+  std::array<Value, LoaderRing::kPlaces> end;
+  auto note = [&](scf::ForOp of, unsigned first, unsigned count) {
+    for (unsigned i = 0; i < count; ++i) {
+      unsigned number = of.getNumResults() - count + i;
+      begin[first + i] = &of.getInitArgsMutable()[number];
+      end[first + i] = of.getResult(number);
+    }
+  };
+  note(next, 0, LoaderRing::kOfProgram);
+  note(copying, LoaderRing::kOfProgram, LoaderRing::kOfLoader);
+  auto loader = copying->getParentOfType<LoaderOp>();
+  llvm::copy(loader.getResults(), end.begin() + LoaderRing::kOfProgram);
+  if (!shared) {
+    dropBarriers();
+    SmallVector<unsigned> groups =
+        llvm::map_to_vector(pipeline.loads, [](const PipelinedLoad &load) { return load.group; });
+    SmallVector<Operation *> drops;
+    for (Operation *op = next->getNextNode(); op != &*builder.getInsertionPoint();
+         op = op->getNextNode())
+      drops.push_back(op);
+    ofLoaders.push_back({rings, groups, barriers, freed, depth.numSlots,
+                         rings.front().getDefiningOp(), loader, drops, begin, end,
+                         pipeline.numQuietLoops});
+    return;
+  }
+  shared->end = end;
+  shared->numQuietLoops = std::min(shared->numQuietLoops, pipeline.numQuietLoops);
+  Operation *place = next;
+  for (Operation *drop : shared->drops) {
+    drop->moveAfter(place);
+    place = drop;
   }
 }

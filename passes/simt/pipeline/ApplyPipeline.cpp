@@ -335,6 +335,10 @@ void PipelineRewriter::moveBody(scf::ForOp next, const AheadState &state, Value 
 SmallVector<Value> PipelineRewriter::initialValues(const AheadState &state) {
   SmallVector<Value> inits(loop.getInitArgs());
   llvm::append_range(inits, state.flattened());
+  if (shared) {
+    inits.append(shared->end.begin(), shared->end.begin() + LoaderRing::kOfProgram);
+    return inits;
+  }
   inits.push_back(slotNumber(0));
   if (!alternates())
     inits.push_back(slotNumber(depth.numSlots - 1));
@@ -344,15 +348,15 @@ SmallVector<Value> PipelineRewriter::initialValues(const AheadState &state) {
 }
 
 void PipelineRewriter::run() {
-  allocate();
-  if (pipeline.isOfBoxes)
-    makeBarriers();
+  makeRing();
   AheadState state;
   SmallVector<Value> bounds;
-  if (pipeline.hasLoader)
-    for (int64_t number = 0; number < distance(); ++number)
+  scf::ForOp copying; // of the loader
+  if (pipeline.hasLoader) {
+    for (int64_t number = 0; !shared && number < distance(); ++number)
       release(slotNumber(number), std::nullopt);
-  else {
+    copying = emitLoader();
+  } else {
     state = prologue();
     bounds = iterationBounds();
   }
@@ -387,7 +391,9 @@ void PipelineRewriter::run() {
   for (unsigned i = 0; i < numOwn; ++i)
     loop.getResult(i).replaceAllUsesWith(next.getResult(i));
   builder.setInsertionPointAfter(next);
-  if (pipeline.isOfBoxes)
+  if (pipeline.hasLoader)
+    goOnInRing(next, copying);
+  else if (pipeline.isOfBoxes)
     dropBarriers();
   else if (!pipeline.isThroughRegisters)
     AsyncWaitOp::create(builder, loc, 0);
@@ -400,6 +406,7 @@ void PipelineRewriter::run() {
     unrollSlots(next, nextExists, depth.numSlots);
 }
 
-void tw::simt::applyPipeline(LoopPipeline &pipeline, PipelineDepth depth) {
-  PipelineRewriter(pipeline, depth).run();
+void tw::simt::applyPipeline(LoopPipeline &pipeline, PipelineDepth depth,
+                             std::vector<LoaderRing> &rings) {
+  PipelineRewriter(pipeline, depth, rings).run();
 }

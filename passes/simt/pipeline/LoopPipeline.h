@@ -56,6 +56,8 @@ struct LoopPipeline {
   bool isOfBoxes = false;
   /// A warp of its own starts the copies of boxes.
   bool hasLoader = false;
+  /// How many of the loops around it write nothing that is copied, from the innermost on.
+  unsigned numQuietLoops = 0;
 
   unsigned numGroups() const { return loads.back().group + 1; }
 };
@@ -92,7 +94,9 @@ std::optional<LoopPipeline> planPipeline(mlir::scf::ForOp loop, bool isAsked, un
 struct PipelineDepth {
   unsigned numAhead = 1, numSlots = 2;
 };
-void applyPipeline(LoopPipeline &pipeline, PipelineDepth depth);
+struct LoaderRing;
+/// Rewrites the loop. One with a loader goes on in a ring that serves it, or makes one and adds it.
+void applyPipeline(LoopPipeline &pipeline, PipelineDepth depth, std::vector<LoaderRing> &rings);
 /// Unrolls a pipelined loop by its one or two slots, the first of which is its last carried value's
 /// at first, if it has little beside its products. `exists` says in its body whether the next
 /// iteration does.

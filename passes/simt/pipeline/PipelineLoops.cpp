@@ -7,7 +7,8 @@
 #include "passes/Pipeline.h"
 #include "passes/analysis/RegisterUse.h"
 #include "passes/analysis/SharedLiveness.h"
-#include "passes/simt/pipeline/LoopPipeline.h"
+#include "passes/simt/layout/AsyncCopies.h"
+#include "passes/simt/pipeline/LoaderRing.h"
 #include "runtime/codes/Codes.h"
 
 namespace tw {
@@ -47,12 +48,13 @@ struct PipelinedUse {
 };
 } // namespace
 
-static PipelinedUse useWhenPipelined(ModuleOp copy, unsigned numStages) {
+/// Runs the passes up to staged data on a copy, without a word; `options` where its loops are still
+/// to be pipelined.
+static PipelinedUse useWhenStaged(ModuleOp copy, std::optional<PipelineLoopsOptions> options) {
   ScopedDiagnosticHandler silent(copy.getContext(), [](mlir::Diagnostic &) { return success(); });
   PassManager pm(copy.getContext());
-  PipelineLoopsOptions options;
-  options.numStages = numStages;
-  pm.addPass(createPipelineLoops(options));
+  if (options)
+    pm.addPass(createPipelineLoops(*options));
   addStagingPasses(pm);
   if (failed(pm.run(copy)))
     return {};
@@ -85,7 +87,9 @@ static SlotRoom findRoom(ModuleOp module, tile::TargetAttr target, unsigned numS
   if (mostBytesOfSlots(module, numStages) <= limit / 2)
     return {};
   OwningOpRef<ModuleOp> copy = module.clone();
-  PipelinedUse use = useWhenPipelined(*copy, numStages);
+  PipelineLoopsOptions options;
+  options.numStages = numStages;
+  PipelinedUse use = useWhenStaged(*copy, options);
   if (packedBytes(use.buffers) <= limit)
     return {};
   uint64_t slots = 1;
@@ -95,12 +99,24 @@ static SlotRoom findRoom(ModuleOp module, tile::TargetAttr target, unsigned numS
           use.registers <= registersForWaiting(target)};
 }
 
+/// Plans a loop; a short one only where a loader copies for it, without a word of why not.
+static std::optional<LoopPipeline> planFor(scf::ForOp loop, unsigned numStages) {
+  bool isAsked = loop->hasAttr(tile::kLoopNumStages);
+  if (!loop->hasAttr(tile::kLoopShort))
+    return planPipeline(loop, isAsked, numStages);
+  if (!boxCopyOf(targetOf(loop)))
+    return std::nullopt;
+  ScopedDiagnosticHandler silent(loop.getContext(), [](mlir::Diagnostic &) { return success(); });
+  std::optional<LoopPipeline> pipeline = planPipeline(loop, isAsked, numStages);
+  return pipeline && pipeline->hasLoader ? pipeline : std::nullopt;
+}
+
 /// Pipelines a loop of so many stages, or one fewer where shared memory is full. Where that leaves
 /// one slot, tiles on their way through registers wait there until it has been read.
-static void pipelineLoop(scf::ForOp loop, int64_t stages, SlotRoom room) {
-  bool isAsked = loop->hasAttr(tile::kLoopNumStages);
+static void pipelineLoop(scf::ForOp loop, int64_t stages, SlotRoom room,
+                         std::vector<LoaderRing> &rings) {
   int64_t used = stages - room.isFullByOne;
-  auto pipeline = planPipeline(loop, isAsked, unsigned(std::max<int64_t>(used, 2)));
+  auto pipeline = planFor(loop, unsigned(std::max<int64_t>(used, 2)));
   if (!pipeline)
     return;
   bool sharesSlot = used == 1 && pipeline->isThroughRegisters && room.hasRegistersFor;
@@ -113,9 +129,33 @@ static void pipelineLoop(scf::ForOp loop, int64_t stages, SlotRoom room) {
       remark << "is compiled as for " << used;
   }
   if (sharesSlot)
-    applyPipeline(*pipeline, {.numAhead = 1, .numSlots = 1});
+    applyPipeline(*pipeline, {.numAhead = 1, .numSlots = 1}, rings);
   else if (used >= 2)
-    applyPipeline(*pipeline, {.numAhead = unsigned(used - 1), .numSlots = unsigned(used)});
+    applyPipeline(*pipeline, {.numAhead = unsigned(used - 1), .numSlots = unsigned(used)}, rings);
+}
+
+/// Lets loaders run ahead into the next iterations of the loops around theirs, if the rings then
+/// fit beside what these loops have between.
+static void runAheadOfLoops(ModuleOp module, std::vector<LoaderRing> &rings, uint64_t limit) {
+  if (llvm::none_of(rings, [](const LoaderRing &ring) { return ring.canMoveOut(); }))
+    return;
+  OwningOpRef<ModuleOp> before = module.clone();
+  SmallVector<Location> places;
+  for (LoaderRing &ring : rings)
+    while (ring.canMoveOut()) {
+      places.push_back(ring.first->getParentOp()->getLoc());
+      ring.moveOut();
+    }
+  OwningOpRef<ModuleOp> copy = module.clone();
+  if (packedBytes(useWhenStaged(*copy, std::nullopt).buffers) <= limit)
+    return;
+  module.getBodyRegion().takeBody(before->getBodyRegion());
+  module.walk([&](scf::ForOp loop) {
+    if (llvm::is_contained(places, loop.getLoc()))
+      emitCodedRemark(loop, Code::LoaderWarps)
+          << "no copies run ahead of an iteration of this loop: shared memory has no room for "
+             "their slots beside what the iteration puts there";
+  });
 }
 
 namespace {
@@ -131,9 +171,11 @@ struct PipelineLoops : tw::impl::PipelineLoopsBase<PipelineLoops> {
       room = findRoom(getOperation(), target, numStages);
     SmallVector<scf::ForOp> loops;
     getOperation().walk([&](scf::ForOp loop) { loops.push_back(loop); });
+    std::vector<LoaderRing> rings;
     for (scf::ForOp loop : loops)
       if (int64_t stages = stagesOf(loop, numStages); stages >= 2)
-        pipelineLoop(loop, stages, room);
+        pipelineLoop(loop, stages, room, rings);
+    runAheadOfLoops(getOperation(), rings, target.getSharedBytes());
   }
 };
 } // namespace

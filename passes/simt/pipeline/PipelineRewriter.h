@@ -4,6 +4,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/simt/pipeline/AheadState.h"
+#include "passes/simt/pipeline/LoaderRing.h"
 
 namespace tw::simt {
 
@@ -14,8 +15,9 @@ struct AheadIteration {
 
 /// Rewrites one loop by its plan.
 struct PipelineRewriter {
-  PipelineRewriter(LoopPipeline &pipeline, PipelineDepth depth)
-      : pipeline(pipeline), loop(pipeline.loop), depth(depth), builder(loop), loc(loop.getLoc()) {}
+  PipelineRewriter(LoopPipeline &pipeline, PipelineDepth depth, std::vector<LoaderRing> &ofLoaders)
+      : pipeline(pipeline), loop(pipeline.loop), depth(depth), ofLoaders(ofLoaders), builder(loop),
+        loc(loop.getLoc()) {}
 
   void run();
   void allocate();
@@ -47,8 +49,10 @@ struct PipelineRewriter {
                  mlir::Value slot, mlir::IntegerAttr phase);
   void makeBarriers();
   void dropBarriers();
-  void emitLoader();
+  mlir::scf::ForOp emitLoader();
   void release(mlir::Value slot, std::optional<int64_t> phase);
+  void makeRing();
+  void goOnInRing(mlir::scf::ForOp next, mlir::scf::ForOp copying);
 
   /// Two slots take turns, or one is all there is: the one that is written is the next one.
   bool alternates() const {
@@ -64,6 +68,8 @@ struct PipelineRewriter {
   LoopPipeline &pipeline;
   mlir::scf::ForOp loop;
   PipelineDepth depth;
+  std::vector<LoaderRing> &ofLoaders;
+  LoaderRing *shared = nullptr; // that the loop goes on in
   mlir::OpBuilder builder;
   mlir::Location loc;
   llvm::SmallVector<mlir::Value> rings;    // per load

@@ -4,10 +4,10 @@
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "passes/analysis/LoaderNeeds.h"
+#include "passes/simt/Boxes.h"
 #include "passes/simt/LayoutRules.h"
 #include "passes/simt/layout/AsyncCopies.h"
 #include "passes/simt/layout/BufferChoice.h"
-#include "passes/simt/Boxes.h"
 #include "passes/simt/pipeline/LoopPipeline.h"
 #include "passes/simt/product/AsyncOperands.h"
 #include "runtime/codes/Codes.h"
@@ -21,12 +21,13 @@ using tile::LoadOp;
 
 namespace {
 struct Planner {
-  Planner(scf::ForOp loop, tile::TargetAttr target)
-      : loop(loop), target(target), buffers(loop->getParentOfType<ModuleOp>()),
-        facts(loop->getParentOfType<FunctionOpInterface>()) {
+  Planner(scf::ForOp loop, tile::TargetAttr target, IndexFacts &facts, bool asBoxes)
+      : loop(loop), target(target), buffers(loop->getParentOfType<ModuleOp>()), facts(facts),
+        asBoxes(asBoxes) {
     loop.walk([&](Operation *op) { awaitsInLoop |= awaitsLaunches(op); });
   }
 
+  std::optional<LoopPipeline> plan(bool isAsked);
   void collectProducts(bool isAsked);
   bool addAhead(Value value);
   bool addBranchesAround(LoadOp load);
@@ -43,7 +44,8 @@ struct Planner {
   scf::ForOp loop;
   tile::TargetAttr target;
   BufferChoice buffers;
-  IndexFacts facts;
+  IndexFacts &facts;
+  bool asBoxes;                        // all of them, or none: threads need no pieces to copy
   llvm::SetVector<Operation *> wanted; // loads that feed products
   llvm::SetVector<Operation *> ahead;  // what computes their addresses and masks
   llvm::SetVector<unsigned> carried;   // numbers of the carried values that this needs
@@ -225,7 +227,7 @@ std::optional<PipelinedLoad> Planner::tryLoad(LoadOp load) {
   PipelinedLoad pipelined{load, SharedType::get(load.getContext(), layout.shape(),
                                                 tile::elementTypeOf(load.getType()),
                                                 LayoutAttr::get(load.getContext(), layout))};
-  if (!findPieces(pipelined))
+  if (!asBoxes && !findPieces(pipelined))
     return std::nullopt;
   // All or nothing: what was found so far stays as it is when something cannot run ahead.
   auto aheadBefore = ahead;
@@ -376,6 +378,17 @@ static StringRef obstacleToLoader(LoopPipeline &pipeline) {
   return needs.obstacle();
 }
 
+static unsigned countQuietLoops(LoopPipeline &pipeline) {
+  unsigned count = 0;
+  for (Operation *loop = pipeline.loop->getParentOp(); isa<scf::ForOp>(loop);
+       loop = loop->getParentOp(), ++count)
+    if (llvm::any_of(pipeline.loads, [&](const PipelinedLoad &pipelined) {
+          return mayBeOverwritten(pipelined.load, loop);
+        }))
+      break;
+  return count;
+}
+
 /// Lets a warp of its own start the copies of boxes where it can, unless the loop says no.
 static void takeLoader(LoopPipeline &pipeline) {
   auto asked = pipeline.loop->getAttrOfType<IntegerAttr>(tile::kLoopWarpSpecialize);
@@ -385,34 +398,56 @@ static void takeLoader(LoopPipeline &pipeline) {
     return;
   StringRef obstacle = obstacleToLoader(pipeline);
   pipeline.hasLoader = obstacle.empty();
+  pipeline.numQuietLoops = countQuietLoops(pipeline);
   if (!pipeline.hasLoader && (asked || pipeline.isOfBoxes))
     emitCodedRemark(pipeline.loop, Code::LoaderWarps)
         << "no warp of its own starts the copies of this loop: " << obstacle;
 }
 
-std::optional<LoopPipeline> tw::simt::planPipeline(scf::ForOp loop, bool isAsked,
-                                                   unsigned numStages) {
-  Planner planner(loop, targetOf(loop));
-  planner.collectProducts(isAsked);
+/// Lists the loads that can be copied ahead.
+std::optional<LoopPipeline> Planner::plan(bool isAsked) {
+  collectProducts(isAsked);
   LoopPipeline pipeline;
   pipeline.loop = loop;
-  planner.packs =
-      packedCopyOf(planner.target) && llvm::all_of(planner.wanted, [&](Operation *load) {
-        return planner.packedSlot(cast<LoadOp>(load)).has_value();
-      });
-  pipeline.isThroughRegisters = planner.isThroughRegisters();
-  pipeline.isPacked = planner.packs;
-  for (Operation *op : planner.wanted)
-    if (std::optional<PipelinedLoad> load = planner.tryLoad(cast<LoadOp>(op)))
+  packs = packedCopyOf(target) && llvm::all_of(wanted, [&](Operation *load) {
+            return packedSlot(cast<LoadOp>(load)).has_value();
+          });
+  pipeline.isThroughRegisters = isThroughRegisters();
+  pipeline.isPacked = packs;
+  for (Operation *op : wanted)
+    if (std::optional<PipelinedLoad> load = tryLoad(cast<LoadOp>(op)))
       pipeline.loads.push_back(*load);
+    else if (asBoxes)
+      return std::nullopt;
     else
       emitCodedRemark(op, Code::PipelinedLoads)
-          << "this load is not copied ahead of the iterations that need it: " << planner.obstacle;
+          << "this load is not copied ahead of the iterations that need it: " << obstacle;
   if (pipeline.loads.empty())
     return std::nullopt;
-  pipeline.isOfBoxes = planner.takeBoxes(pipeline);
-  groupByProducts(pipeline, numStages);
-  planSteps(pipeline, planner.ahead.getArrayRef());
-  takeLoader(pipeline);
+  pipeline.isOfBoxes = takeBoxes(pipeline);
+  return asBoxes && !pipeline.isOfBoxes ? std::nullopt : std::optional(pipeline);
+}
+
+std::optional<LoopPipeline> tw::simt::planPipeline(scf::ForOp loop, bool isAsked,
+                                                   unsigned numStages) {
+  tile::TargetAttr target = targetOf(loop);
+  IndexFacts facts(loop->getParentOfType<FunctionOpInterface>());
+  Planner ofBoxes(loop, target, facts, /*asBoxes=*/true);
+  Planner ofAll(loop, target, facts, /*asBoxes=*/false);
+  Planner *planner = &ofBoxes;
+  std::optional<LoopPipeline> pipeline;
+  if (boxCopyOf(target)) {
+    ScopedDiagnosticHandler silent(loop.getContext(), [](mlir::Diagnostic &) { return success(); });
+    pipeline = ofBoxes.plan(isAsked);
+  }
+  if (!pipeline) {
+    planner = &ofAll;
+    pipeline = ofAll.plan(isAsked);
+  }
+  if (!pipeline)
+    return std::nullopt;
+  groupByProducts(*pipeline, numStages);
+  planSteps(*pipeline, planner->ahead.getArrayRef());
+  takeLoader(*pipeline);
   return pipeline;
 }

@@ -107,10 +107,8 @@ PendingAccesses BarrierPlan::visit(Operation *op, PendingAccesses pending) {
     after.merge(branch.elseBlock() ? walk(*branch.elseBlock(), pending) : pending);
     return after;
   }
-  if (isa<LoaderOp>(op)) {
-    pending.order(Ordering::Cta);
+  if (isa<LoaderOp>(op))
     return pending;
-  }
   if (auto barrier = dyn_cast<simt::BarrierOp>(op)) {
     pending.order(barrier.getWarp() ? Ordering::Warp : Ordering::Cta);
     return pending;

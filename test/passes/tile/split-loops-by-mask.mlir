@@ -14,7 +14,7 @@
 // CHECK: scf.for %{{.*}} = %[[SPLIT]] to %[[N]] step %c16_i32 iter_args(%{{.*}} = %[[MAIN]])
 // CHECK:   %[[MASK:.*]] = arith.cmpi slt
 // CHECK:   tile.load %{{.*}} mask %[[MASK]]
-// CHECK: } {tile.num_stages = 1 : i64}
+// CHECK: } {tile.short}
 func.func @tail(%x: !tile.ptr<f32>, %n: i32, %zero: tensor<16xf32>) -> tensor<16xf32> {
   %c0 = arith.constant 0 : i32
   %c16 = arith.constant 16 : i32
@@ -41,13 +41,13 @@ func.func @tail(%x: !tile.ptr<f32>, %n: i32, %zero: tensor<16xf32>) -> tensor<16
 // CHECK: %[[BEFORE:.*]] = scf.for %{{.*}} = %c0 to %[[FIRST:.*]] step %c2
 // CHECK:   arith.select
 // CHECK: }
-// CHECK-NOT: tile.num_stages
+// CHECK-NOT: tile.short
 // CHECK: %[[MAIN:.*]] = scf.for %{{.*}} = %[[FIRST]] to %[[END:.*]] step %c2 iter_args(%{{.*}} = %[[BEFORE]])
 // CHECK-NOT: arith.select
 // CHECK: scf.for %{{.*}} = %[[END]] to %{{.*}} step %c2 iter_args(%{{.*}} = %[[MAIN]])
 // CHECK:   arith.select
 // CHECK: }
-// CHECK-NOT: tile.num_stages
+// CHECK-NOT: tile.short
 func.func @window(%n: index, %low: i32, %high: i32, %zero: tensor<16xi32>) -> tensor<16xi32> {
   %c0 = arith.constant 0 : index
   %c2 = arith.constant 2 : index
@@ -107,7 +107,7 @@ func.func @loaded(%x: !tile.ptr<i32>, %n: i32) {
 // PRODUCTS:   %[[S:.*]] = tile.dot
 // PRODUCTS:   %[[PRODUCT:.*]] = arith.mulf %[[S]]
 // PRODUCTS:   tile.reduce(%[[PRODUCT]]) axis 1
-// PRODUCTS: } {tile.num_stages = 1 : i64}
+// PRODUCTS: } {tile.short}
 func.func @scores(%a: tensor<16x16xf32>, %zero: tensor<16x16xf32>, %scale: f32, %n: i32, %rows: tensor<16xf32>)
     -> (tensor<16xf32>, tensor<16x16xf32>) {
   %c0 = arith.constant 0 : i32

@@ -119,15 +119,18 @@ def attention(name: str, length: int, stages: int, rules: str = "all") -> Case:
     return Case(name, golden, answer, rules)
 
 
-def stored(name: str, extents: tuple[int, int, int], tiles: tuple[int, int, int], step: int, warps: int) -> Case:
+def stored(
+    name: str, extents: tuple[int, int, int], tiles: tuple[int, int, int], step: int, warps: int,
+    stages: int = 2, rules: str = "stores",
+) -> Case:  # fmt: skip
     (M, N, K), (BM, BN, BK) = extents, tiles
     golden = Golden(
         f"{KERNELS}:stored_product", "*fp16:16,*fp16:16,*fp16:16,i32:16,i32:16,i32:16",
-        f"STEP={step},BM={BM},BN={BN},BK={BK},{loader_of('stores')}", "1",
+        f"STEP={step},BM={BM},BN={BN},BK={BK},{loader_of(rules)}", "1",
         (f"const f16[{M * K}]=random", f"const f16[{K * N}]=random", f"f16[{M * N}]=zeros",
-         f"i32={M}", f"i32={N}", f"i32={K}"), warps, 2,
+         f"i32={M}", f"i32={N}", f"i32={K}"), warps, stages,
     )  # fmt: skip
-    return Case(name, golden, lambda arrays: arrays[0].reshape(M, K) @ arrays[1].reshape(K, N), "stores")
+    return Case(name, golden, lambda arrays: arrays[0].reshape(M, K) @ arrays[1].reshape(K, N), rules)
 
 
 CASES = {
@@ -163,6 +166,7 @@ CASES = {
         attention("loader of attention", 144, 2, rules="loader"),
         stored("stores", (112, 48, 160), (64, 64, 32), step=64, warps=4),
         stored("stores of the same rows, 8 warps", (144, 112, 160), (128, 128, 32), step=64, warps=8),
+        stored("ring of tiles", (176, 48, 160), (64, 64, 32), step=64, warps=4, stages=3, rules="loader"),
     )
 }
 

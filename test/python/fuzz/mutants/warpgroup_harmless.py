@@ -40,6 +40,7 @@ HARMLESS = [
         "boxes along n, 8 warps": (1,),
         "loader, 2 stages": (1,),
         "sums apart, with a loader": (1,),
+        "ring of tiles": (1,),
     }),
     Harmless(["products awaited behind the barrier"], "One warp's wait counts for its warpgroup (README of warpsim, limits).", {
         "rows, 1 stage": (0, 1),
@@ -59,6 +60,8 @@ HARMLESS = [
         "masked, with a loader": (0, 1),
         "loader of attention": (0,),
         "stores": (0,),
+        "ring of tiles": (0,),
+        "stores of the same rows, 8 warps": (0,),
     }),
     Harmless(["copies not committed"], "The copies join the next group, which the same wait covers.", {
         "rows, 1 stage": (0,),
@@ -183,7 +186,7 @@ HARMLESS = [
         "masked boxes": (1,),
         "boxes of attention": (2,),
         "masked, with a loader": (1,),
-        "loader of attention": (2,),
+        "loader of attention": (2, 3),
     }),
     Harmless(["one group of copies fewer awaited"], "A later wait covers the group, or its copies go to another slot.", {
         "masked": (1,),
@@ -245,6 +248,7 @@ HARMLESS = [
         "stores": (0,),
         "stores of the same rows, 8 warps": (0,),
         "sums apart, with a loader": (0,),
+        "ring of tiles": (0,),
     }),
     Harmless(["barrier dropped"], "Another barrier follows before any thread awaits a phase.", {
         "boxes of attention": (0,),
@@ -261,7 +265,7 @@ HARMLESS = [
         "sums apart, with a loader": (0, 1, 2),
     }),
     Harmless(["phase not awaited"], "The slot of the values is released behind the product of the keys, too.", {
-        "loader of attention": (0,),
+        "loader of attention": (0, 6),
     }),
     Harmless(["stores not committed"], "The group would be empty: what was stored before is in groups of its own.", {
         "stores": (0,),
@@ -273,6 +277,26 @@ HARMLESS = [
     Harmless(["matrix not stored", "matrix stored elsewhere", "matrix transposed", "words of a matrix exchanged"], "The columns lie beyond the extents.", {
         "stores": (3,),
         "stores of the same rows, 8 warps": (7,),
+    }),
+    Harmless(["slot not released", "slot released twice", "another slot released", "slot released by every lane"], "The last iteration of all releases a slot that nobody fills again.", {
+        "masked, with a loader": (3,),
+        "loader of attention": (4, 5),
+    }),
+    Harmless(["products not awaited", "one group of products fewer awaited", "two groups of products fewer awaited", "products awaited behind the release"], "The last iteration of all releases a slot that nobody fills again.", {
+        "masked, with a loader": (1,),
+    }),
+    Harmless(["a slot fewer", "a slot more"], "No iteration follows in the ring.", {
+        "masked, with a loader": (2,),
+        "loader of attention": (1,),
+    }),
+    Harmless(["another phase awaited"], "The other slot is free later, and no copy is missing meanwhile.", {
+        "masked, with a loader": (3,),
+        "loader of attention": (7,),
+    }),
+    Harmless(["barrier dropped"], "Other barriers are between: the one in front of the store, or those of the next tile's slots.", {
+        "ring of tiles": (2, 4),
+        "stores": (4,),
+        "stores of the same rows, 8 warps": (2, 4),
     }),
 ]  # fmt: skip
 

@@ -87,7 +87,7 @@ FORMS = {
     "persistent": "",
     "some tiles": "",
     "table": "",
-    "carried": "it needs a value that a loop around it carries",
+    "carried": "",
     "while": "it is in a loop that is not counted",
     "changed table": "it needs what the kernel, or a program that it waits for, may write",
     "forbidden": "",
