@@ -197,9 +197,13 @@ enum class Op : uint16_t {
   TensorLoad,
   TensorStore,
   TensorReduce,
+  TensorMulticast, // a load to several CTAs of a cluster
   BulkCommit,
   BulkWait,
   BulkWaitRead,
+  ClusterArrive, // barrier.cluster
+  ClusterWait,
+  Mapa,
   // Of waves of 32 or 64 lanes, in which lanes exchange values (amdgcn/).
   Wave,       // by Instruction::wave
   WaveLane,   // mbcnt and the lane's number: sources, then Instruction::isHigh

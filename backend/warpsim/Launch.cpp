@@ -39,7 +39,8 @@ static constexpr const char *kKindNames[] = {"race-raw",
                                              "proxy-race",
                                              "mbarrier-misuse",
                                              "tensor-map-misuse",
-                                             "launch-order"};
-static_assert(std::size(kKindNames) == size_t(Kind::LaunchOrder) + 1);
+                                             "launch-order",
+                                             "cluster-misuse"};
+static_assert(std::size(kKindNames) == size_t(Kind::ClusterMisuse) + 1);
 
 const char *tw::warpsim::nameOf(Kind kind) { return kKindNames[size_t(kind)]; }

@@ -44,7 +44,8 @@ enum class Kind : uint8_t {
   ProxyRace,
   MbarrierMisuse,
   TensorMapMisuse,
-  LaunchOrder
+  LaunchOrder,
+  ClusterMisuse
 };
 const char *nameOf(Kind kind);
 
@@ -80,9 +81,8 @@ struct SharedBuffer {
 struct LaunchOptions {
   enum class Schedule { RoundRobin, Greedy, Reverse, Random } schedule = Schedule::RoundRobin;
   uint64_t seed = 0;
-  /// When the bytes of an asynchronous copy move and a wgmma is computed: at the wait that requires
-  /// it, at its issue, or at any time between, by `completionSeed`. A right program computes the
-  /// same with each.
+  /// When an asynchronous copy moves its bytes and a wgmma is computed: at the wait that needs it,
+  /// at its issue, or between, by `completionSeed`. A right program computes the same with each.
   enum class Completion { Late, Early, Random } completion = Completion::Late;
   uint64_t completionSeed = 0;
   /// How mma and wgmma round: as a chain of fused multiply-adds, or bit for bit as the target's

@@ -54,7 +54,7 @@ struct Function {
   // kernels have `parameters`. A Call of a host function has the values of its arguments as
   // sources.
   uint32_t localBytes = 0;
-  std::array<uint32_t, 3> maxNtid = {}, reqNtid = {};
+  std::array<uint32_t, 3> maxNtid = {}, reqNtid = {}, cluster = {}; // 0: not said
   uint32_t minCtas = 0, maxRegisters = 0;
   std::vector<RegisterNames> registerNames; // for reports
 };

@@ -5,6 +5,7 @@
 #include "backend/warpsim/core/matrix/MatrixOperations.h"
 #include "backend/warpsim/core/matrix/WarpgroupOperations.h"
 #include "backend/warpsim/core/order/Barriers.h"
+#include "backend/warpsim/core/order/Clusters.h"
 #include "backend/warpsim/core/state/Ordering.h"
 #include "backend/warpsim/core/state/Origins.h"
 #include "backend/warpsim/core/wave/Wave.h"
@@ -281,6 +282,8 @@ void Cta::execute(Warp &warp, const Instruction &instruction, int32_t pc, LaneMa
     noteLaunchOrder(*this, warp, instruction, pc, active);
   if (isOfMatrices(instruction.op))
     return executeMatrix(*this, warp, instruction, pc, active);
+  if (instruction.op >= Op::ClusterArrive && instruction.op <= Op::Mapa)
+    return executeOfCluster(*this, warp, instruction, pc, active);
   if (isOfBulk(instruction.op))
     return executeBulk(*this, warp, instruction, pc, active);
   switch (instruction.op) {

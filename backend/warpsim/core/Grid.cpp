@@ -1,5 +1,6 @@
 // CTAs as jobs of a team of host threads, or in turns on one.
 #include "backend/warpsim/core/Grid.h"
+#include "backend/warpsim/core/order/Clusters.h"
 #include "backend/warpsim/core/order/Interleaver.h"
 #include "backend/warpsim/ptx/Parse.h"
 #include <algorithm>
@@ -27,12 +28,15 @@ public:
 
 private:
   void runAlone();
+  void runClusters();
+  void findClusters();
   std::optional<uint64_t> takeNext();
   std::unique_ptr<Cta> runAsTeam(std::unique_ptr<Cta> cta, uint64_t index);
   void runInTurns(unsigned numTogether);
   void fill(Interleaver &team, unsigned numTogether);
   bool goOn(Interleaver &team);
-  std::unique_ptr<Cta> start(uint64_t index);
+  std::unique_ptr<Cta> start(uint64_t number, uint64_t index);
+  std::unique_ptr<Cta> start(uint64_t index) { return start(launch.numberOf(index), index); }
   uint64_t nextAhead();
   void retire(std::unique_ptr<Cta> cta);
   /// Returns true if CTAs may still begin.
@@ -44,6 +48,7 @@ private:
   void print();
 
   LaunchState &launch;
+  std::vector<uint64_t> clusters; // the first CTA of each
   uint64_t count;
   std::mutex mutex; // guards all below
   // Left to begin are [low, lowEnd), which is a half or all, and [middle, high).
@@ -60,6 +65,8 @@ GridRun::GridRun(LaunchState &launch)
   const auto &grid = launch.launch.grid;
   uint64_t total = uint64_t(grid[0]) * grid[1] * grid[2];
   count = launch.launch.options.ctas.empty() ? total : launch.launch.options.ctas.size();
+  if (launch.clusterSize() > 1)
+    findClusters();
   lowEnd = launch.sync.interaction == Interaction::Ctas ? (count + 1) / 2 : count;
   middle = lowEnd;
   high = count;
@@ -74,7 +81,21 @@ size_t GridRun::numThreads() const {
   return std::min<size_t>({wanted, kMaxThreads, count});
 }
 
-std::unique_ptr<Cta> GridRun::start(uint64_t index) {
+/// Lists the clusters that have CTAs to run: they run as a whole.
+void GridRun::findClusters() {
+  const auto &[width, height, depth] = launch.launch.grid;
+  const auto &[x, y, z] = launch.cluster;
+  for (uint64_t index = 0; index < count; ++index) {
+    uint64_t cta = launch.numberOf(index);
+    uint64_t column = cta % width, row = cta / width % height, layer = cta / width / height;
+    clusters.push_back((layer / z * z * height + row / y * y) * width + column / x * x);
+  }
+  std::ranges::sort(clusters);
+  clusters.erase(std::ranges::unique(clusters).begin(), clusters.end());
+  count = clusters.size();
+}
+
+std::unique_ptr<Cta> GridRun::start(uint64_t number, uint64_t index) {
   std::unique_ptr<Cta> cta;
   {
     std::lock_guard lock(mutex);
@@ -85,7 +106,7 @@ std::unique_ptr<Cta> GridRun::start(uint64_t index) {
   }
   if (!cta)
     cta = std::make_unique<Cta>(launch);
-  cta->start(launch.numberOf(index), index);
+  cta->start(number, index);
   return cta;
 }
 
@@ -97,7 +118,7 @@ void GridRun::retire(std::unique_ptr<Cta> cta) {
   idle.push_back(std::move(cta));
 }
 
-/// The CTA that begins next; nullopt when none does.
+/// The CTA, or the cluster, that begins next; nullopt when none does.
 std::optional<uint64_t> GridRun::takeNext() {
   std::lock_guard lock(mutex);
   return hasNext() ? std::optional(nextInOrder()) : std::nullopt;
@@ -124,6 +145,26 @@ void GridRun::runAlone() {
     if (!cta)
       continue;
     retire(std::move(cta));
+    launch.interrupts.poll();
+  }
+}
+
+void GridRun::runClusters() {
+  const auto &[width, height, depth] = launch.launch.grid;
+  const auto &[x, y, z] = launch.cluster;
+  while (std::optional<uint64_t> index = takeNext()) {
+    std::vector<std::unique_ptr<Cta>> ctas;
+    Cluster cluster;
+    for (uint64_t rank = 0; rank < launch.clusterSize(); ++rank) {
+      uint64_t column = rank % x, row = rank / x % y, layer = rank / x / y;
+      uint64_t number = clusters[*index] + (layer * height + row) * width + column;
+      ctas.push_back(start(number, *index * launch.clusterSize() + rank));
+      cluster.ctas.push_back(ctas.back().get());
+    }
+    join(cluster);
+    Cta::runTogether(cluster);
+    for (std::unique_ptr<Cta> &cta : ctas)
+      retire(std::move(cta));
     launch.interrupts.poll();
   }
 }
@@ -184,7 +225,9 @@ void GridRun::runInTurns(unsigned numTogether) {
 }
 
 void GridRun::work() {
-  if (launch.sync.interaction == Interaction::Ctas && launch.launch.isCooperative)
+  if (launch.clusterSize() > 1)
+    runClusters();
+  else if (launch.sync.interaction == Interaction::Ctas && launch.launch.isCooperative)
     runInTurns(unsigned(count));
   else if (launch.sync.interaction == Interaction::Ctas)
     runInTurns(std::clamp(kWarpsInTurns / launch.numWarps, kMinCtasInTurns, kMaxCtasInTurns));

@@ -29,17 +29,25 @@ static uint64_t uniformValue(const Cta &cta, const Warp &warp, Special special) 
     return cta.position[axis(Special::CtaidX)];
   if (special >= Special::NctaidX && special <= Special::NctaidZ)
     return launch.grid[axis(Special::NctaidX)];
-  // Every CTA is a cluster of its own.
+  if (special >= Special::ClusterCtaidX && special <= Special::ClusterCtaidZ) {
+    unsigned of = axis(Special::ClusterCtaidX);
+    return cta.position[of] % cta.launch.cluster[of];
+  }
   if (special >= Special::ClusterNctaidX && special <= Special::ClusterNctaidZ)
-    return 1;
+    return cta.launch.cluster[axis(Special::ClusterNctaidX)];
   switch (special) {
   case Special::Warpid:
     return warp.index;
   case Special::Nwarpid:
     return cta.launch.numWarps;
   case Special::Nsmid:
-  case Special::ClusterNctarank:
     return 1;
+  case Special::ClusterNctarank:
+    return cta.launch.clusterSize();
+  case Special::ClusterCtarank:
+    return cta.rank;
+  case Special::IsExplicitCluster:
+    return cta.launch.kernel.cluster[0] != 0;
   // Clocks count the CTA's warp instructions: the same in every run.
   case Special::Clock:
   case Special::GlobaltimerLo:
@@ -51,7 +59,7 @@ static uint64_t uniformValue(const Cta &cta, const Warp &warp, Special special) 
     return launch.dynamicSharedBytes;
   case Special::TotalSmemSize:
     return cta.launch.sharedBytes;
-  default: // smid, gridid, ranks in the cluster
+  default: // smid, gridid
     return 0;
   }
 }

@@ -70,6 +70,24 @@ static std::string findGridObstacle(const Launch &launch) {
   return "";
 }
 
+static std::string findClusterObstacle(const Program &program, const Function &kernel,
+                                       const Launch &launch) {
+  constexpr unsigned kMost = 16; // of those, 8 are portable
+  if (!kernel.cluster[0])
+    return "";
+  if (program.arch() < 90)
+    return program.target + " has no clusters";
+  uint64_t size = 1;
+  for (unsigned axis = 0; axis < 3; ++axis) {
+    uint32_t extent = std::max(1u, kernel.cluster[axis]);
+    size *= extent;
+    if (launch.grid[axis] % extent)
+      return "the grid " + textOf(launch.grid) + " is not divided into clusters " +
+             textOf(kernel.cluster);
+  }
+  return size > kMost ? "a cluster has at most " + std::to_string(kMost) + " CTAs" : "";
+}
+
 std::string tw::warpsim::findObstacle(const Program &program, const Launch &launch) {
   const Function *kernel = program.findKernel(launch.kernel);
   if (!kernel)
@@ -78,6 +96,8 @@ std::string tw::warpsim::findObstacle(const Program &program, const Launch &laun
       !obstacle.empty())
     return obstacle;
   if (std::string obstacle = findGridObstacle(launch); !obstacle.empty())
+    return obstacle;
+  if (std::string obstacle = findClusterObstacle(program, *kernel, launch); !obstacle.empty())
     return obstacle;
   uint64_t bytes = uint64_t(program.staticSharedBytes) + launch.dynamicSharedBytes;
   if (uint32_t most = maxSharedBytes(program); bytes > most)

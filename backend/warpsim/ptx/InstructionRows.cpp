@@ -8,8 +8,9 @@
 // row are the first sm_NN that has it, the first that does not, and ten times the first .version;
 // `true`: only sm_NNa has it. `operands`: D result, P predicate result, |P second result, A source,
 // Q predicate, N predicate or its negation, I literal, M address, V vector, F2 fragment of two
-// registers (F: as many as .x says), ACC, MATRIX, SIGN, MAJOR, MAJORA of wgmma, G second address, B third, T
-// tensor map with coordinates, S size or predicate of cp.async, H cache policy; `D:u32` has that type and not the instruction's,
+// registers (F: as many as .x says), ACC, MATRIX, SIGN, MAJOR, MAJORA of wgmma, G second address, B
+// third, T tensor map with coordinates, S size or predicate of cp.async, H cache policy; `D:u32`
+// has that type and not the instruction's,
 // `:s` the type of the sources, `:2` twice the width, `:x` and `:xs` may be wider registers; `?`
 // optional, `_` may be a sink.
 #include "backend/warpsim/ptx/InstructionTable.h"
@@ -316,6 +317,9 @@ static constexpr RowText kRows[] = {
     {"bar", Op::BarRed, "?cta f:red b:and|or t:pred", "P A:u32 ?A:u32 N"},
     {"bar", Op::BarWarpSync, "warp sync", "A:b32"},
     {"barrier", Op::BarSync, "?cta sync ?f:aligned", "A:u32 ?A:u32"},
+    {"barrier", Op::ClusterArrive, "cluster arrive ?o:release|relaxed ?f:aligned", "", 90, ~0u, 78},
+    {"barrier", Op::ClusterWait, "cluster wait ?o:acquire ?f:aligned", "", 90, ~0u, 78},
+    {"mapa", Op::Mapa, "x:shared::cluster t:u32|u64", "D A A:u32", 90, ~0u, 78},
     {"barrier", Op::BarArrive, "?cta arrive ?f:aligned", "A:u32 A:u32"},
     {"barrier", Op::BarRed, "?cta red b:popc ?f:aligned t:u32", "D A:u32 ?A:u32 N"},
     {"barrier", Op::BarRed, "?cta red b:and|or ?f:aligned t:pred", "P A:u32 ?A:u32 N"},
@@ -367,6 +371,8 @@ static constexpr RowText kRows[] = {
     {"mbarrier", Op::MbarrierInit, "init $here t:b64", "M A:u32", 80, ~0u, 70},
     {"mbarrier", Op::MbarrierInval, "inval $here t:b64", "M", 80, ~0u, 70},
     {"mbarrier", Op::MbarrierArrive, "arrive $ordered $here t:b64", "D_ M ?A:u32", 80, ~0u, 70},
+    {"mbarrier", Op::MbarrierArrive, "arrive $ordered x:shared::cluster t:b64", "D_ M ?A:u32", 90, ~0u, 80},
+    {"mbarrier", Op::MbarrierArriveExpect, "arrive expect_tx $ordered x:shared::cluster t:b64", "D_ M A:u32", 90, ~0u, 80},
     {"mbarrier", Op::MbarrierArriveExpect, "arrive expect_tx $ordered $here t:b64", "D_ M A:u32", 90, ~0u, 80},
     {"mbarrier", Op::MbarrierArriveNoComplete, "arrive noComplete ?o:release ?k:cta $here t:b64", "D_ M A:u32", 80, ~0u, 70},
     {"mbarrier", Op::MbarrierDrop, "arrive_drop $ordered $here t:b64", "D_ M ?A:u32", 80, ~0u, 70},
@@ -395,6 +401,7 @@ static constexpr RowText kRows[] = {
     {"cp", Op::BulkWait, "async bulk wait_group", "I:u32", 90, ~0u, 80},
     {"cp", Op::BulkWaitRead, "async bulk wait_group read", "I:u32", 90, ~0u, 80},
     {"cp", Op::TensorLoad, "async bulk tensor v:$dims $counted ?tile $bytes", "M T B H", 90, ~0u, 80},
+    {"cp", Op::TensorMulticast, "async bulk tensor v:$dims x:shared::cluster global ?tile mbarrier::complete_tx::bytes multicast::cluster ?h:L2::cache_hint", "M T B A:u16 H", 90, ~0u, 80},
     {"cp", Op::TensorStore, "async bulk tensor v:$dims $grouped ?tile bulk_group ?h:L2::cache_hint", "T M H", 90, ~0u, 80},
     {"cp", Op::TensorReduce, "reduce async bulk tensor v:$dims $grouped a:add|min|max|and|or|xor ?tile bulk_group ?h:L2::cache_hint", "T M H", 90, ~0u, 80},
     {"cp", Op::TensorPrefetch, "async bulk prefetch tensor v:$dims L2 global ?tile ?h:L2::cache_hint", "T H", 90, ~0u, 80},

@@ -156,14 +156,13 @@ static bool parsePerformanceDirectives(Parser &parser, Function &function) {
   while (parser.peek().kind == TokenKind::Directive) {
     std::string_view name = parser.take().text;
     int64_t number = 0;
-    std::array<uint32_t, 3> ignored = {};
     bool isRead = false;
     if (name == "maxntid")
       isRead = parseDimensions(parser, function.maxNtid);
     else if (name == "reqntid")
       isRead = parseDimensions(parser, function.reqNtid);
     else if (name == "reqnctapercluster")
-      isRead = parseDimensions(parser, ignored);
+      isRead = parseDimensions(parser, function.cluster);
     else if (name == "noreturn" || name == "explicitcluster")
       isRead = true;
     else if (name == "pragma")

@@ -9,9 +9,9 @@ namespace tw::warpsim {
 void executeBulk(Cta &cta, Warp &warp, const Instruction &instruction, int32_t pc, LaneMask active);
 
 // Completion.cpp.
-/// No warp can go on: lets the oldest copy come, else lets those that wait at mbarriers try again.
-/// Returns false when they have done so in vain for long enough.
-bool goOnAtMbarriers(Cta &cta);
+/// No warp of a cluster can go on: lets the oldest copy come, else lets those that wait at
+/// mbarriers try again. Returns false when they have done so in vain for long enough.
+bool goOnAtMbarriers(Cluster &cluster);
 /// Brings the bytes of the oldest load that is in flight. Returns false where there is none.
 bool completeOldest(Cta &cta);
 /// Between two instructions, under random completion: some bytes come.

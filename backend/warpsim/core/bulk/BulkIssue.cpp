@@ -1,6 +1,6 @@
 // The issue of a bulk or tensor copy: what it reads and writes, checked as the asynchronous proxy
 // accesses it.
-#include "backend/warpsim/core/bulk/BulkStep.h"
+#include "backend/warpsim/core/bulk/Remote.h"
 #include <cstring>
 
 using namespace tw::warpsim;
@@ -9,8 +9,10 @@ using Completion = LaunchOptions::Completion;
 // Bytes that have not come: a NaN in every float format, and a conspicuous integer.
 constexpr uint8_t kPoison = 0xff;
 
-static bool isLoad(Op op) { return op == Op::BulkLoad || op == Op::TensorLoad; }
-static bool isTensor(Op op) { return op >= Op::TensorLoad && op <= Op::TensorReduce; }
+static bool isLoad(Op op) {
+  return op == Op::BulkLoad || op == Op::TensorLoad || op == Op::TensorMulticast;
+}
+static bool isTensor(Op op) { return op >= Op::TensorLoad && op <= Op::TensorMulticast; }
 
 /// The pieces of a copy of bytes in a row.
 static bool findBytes(const BulkStep &step, BulkCopy &copy) {
@@ -78,6 +80,20 @@ static void checkShared(const BulkStep &step, const BulkPiece &piece, bool isWri
                 });
 }
 
+/// Checks the same of a copy to another CTA. The proxies of its memory are checked where that CTA
+/// copies its own part.
+static void checkGuest(const BulkStep &step, const BulkPiece &piece) {
+  bool checksRaces = step.cta.launch.launch.options.checksRaces;
+  forEachAccess(step, piece, Space::Shared, true, true,
+                [&](const MemoryStep &memory, const Request &request) {
+                  if (step.cta.products.isUsed)
+                    checkProducts(memory, request);
+                  checkBulk(memory, request);
+                  if (checksRaces)
+                    checkLane(memory, request, Strength::Weak, step.lane, nullptr);
+                });
+}
+
 static void checkGlobal(const BulkStep &step, BulkCopy &copy, const BulkPiece &piece) {
   bool isWrite = !copy.isLoad;
   if (isWrite && piece.region->isReadOnly)
@@ -119,23 +135,69 @@ static void launchStore(const BulkStep &step, BulkCopy &copy, uint32_t number) {
     readSource(step.cta, copy);
 }
 
-/// The barrier of a load, and that its init has passed to the asynchronous proxy.
-static bool findBarrier(const BulkStep &step, BulkCopy &copy) {
-  std::optional<uint32_t> offset = resolveShared(step, step.instruction.barrier, kMbarrierBytes,
-                                                 kMbarrierBytes, "the mbarrier of a bulk copy");
-  Mbarrier *barrier = offset ? findMbarrier(step, *offset) : nullptr;
+/// Checks that the init of a load's barrier has passed to the asynchronous proxy.
+static bool checkBarrier(const BulkStep &step, uint32_t offset, bool isGuest) {
+  Mbarrier *barrier = findMbarrier(step, offset);
   if (!barrier)
     return false;
-  copy.barrier = *offset;
   PastWrite init = {barrier->initEpoch, barrier->initWarp, barrier->initLane, barrier->initClock,
                     barrier->initPc};
   Cta &cta = step.cta;
-  if (!barrier->isFenced && !cta.proxyFences.covers(cta.clocks, step.warp.index, step.lane, init))
+  if (!barrier->isFenced &&
+      (isGuest || !cta.proxyFences.covers(cta.clocks, step.warp.index, step.lane, init)))
     step.report(Kind::ProxyRace,
                 "the copy counts its bytes at an mbarrier whose init no fence.mbarrier_init has "
                 "made visible to it",
                 barrier->initPc);
   return true;
+}
+
+/// Finds the barrier of a load.
+static bool findBarrier(const BulkStep &step, BulkCopy &copy) {
+  std::optional<uint32_t> offset = resolveShared(step, step.instruction.barrier, kMbarrierBytes,
+                                                 kMbarrierBytes, "the mbarrier of a bulk copy");
+  if (!offset)
+    return false;
+  copy.barrier = *offset;
+  return step.instruction.op == Op::TensorMulticast || checkBarrier(step, *offset, false);
+}
+
+/// Starts a load into the shared memory of the step's CTA.
+static void startLoad(const BulkStep &step, const BulkCopy &issued) {
+  BulkCopies &bulk = step.cta.bulk;
+  uint32_t number = uint32_t(bulk.copies.size());
+  launchLoad(step, bulk.copies.emplace_back(issued), number);
+}
+
+/// Starts a load into the same place of all CTAs of the cluster that a mask names.
+static void multicast(const BulkStep &step, const BulkCopy &issued) {
+  Cta &cta = step.cta;
+  uint64_t mask =
+      step.read(step.instruction.sources[step.instruction.vectorWidth], "a mask of CTAs");
+  if (mask == 0 || mask >> cta.cluster->ctas.size())
+    return step.report(Kind::ClusterMisuse, "the mask " + std::to_string(mask) +
+                                                " of a multicast names no CTA, or one that the "
+                                                "cluster does not have");
+  for (unsigned rank = 0; rank < cta.cluster->ctas.size(); ++rank) {
+    Cta &host = *cta.cluster->ctas[rank];
+    if (!(mask >> rank & 1))
+      continue;
+    if (&host == &cta) {
+      if (!checkBarrier(step, issued.barrier, false))
+        continue;
+      for (const BulkPiece &piece : issued.pieces)
+        checkShared(step, piece, true);
+      startLoad(step, issued);
+      continue;
+    }
+    Guest guest(step, host);
+    host.bulk.isUsed = true;
+    if (!guest.isAdmitted() || !checkBarrier(guest.step(), issued.barrier, true))
+      continue;
+    for (const BulkPiece &piece : issued.pieces)
+      checkGuest(guest.step(), piece);
+    startLoad(guest.step(), issued);
+  }
 }
 
 void tw::warpsim::executeCopy(const BulkStep &step) {
@@ -152,13 +214,19 @@ void tw::warpsim::executeCopy(const BulkStep &step) {
                                                : findBytes(step, issued);
   if (!isFound)
     return;
+  bool isMulticast = step.instruction.op == Op::TensorMulticast;
   for (const BulkPiece &piece : issued.pieces) {
-    checkShared(step, piece, issued.isLoad);
+    if (!isMulticast)
+      checkShared(step, piece, issued.isLoad);
     if (piece.host)
       checkGlobal(step, issued, piece);
   }
   issued.issued = cta.clocks.snapshot(step.warp.index, step.lane);
+  if (isMulticast)
+    multicast(step, issued);
   cta.clocks.advance(step.warp.index);
+  if (isMulticast)
+    return;
   uint32_t number = uint32_t(cta.bulk.copies.size());
   BulkCopy &copy = cta.bulk.copies.emplace_back(std::move(issued));
   if (copy.isLoad)

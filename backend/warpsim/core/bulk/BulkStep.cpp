@@ -35,6 +35,9 @@ std::optional<uint32_t> tw::warpsim::resolveShared(const BulkStep &step, const A
                                       " bytes");
     return std::nullopt;
   }
+  // A CTA reaches its own memory by either kind of address.
+  if (uint64_t rank = *at >> kRankShift; rank && rank == step.cta.rank + 1)
+    *at &= (uint64_t(1) << kRankShift) - 1;
   uint64_t offset = *at - step.cta.launch.program.sharedBase, end = step.cta.launch.sharedBytes;
   if (offset > end || end - offset < bytes) {
     step.report(Kind::OutOfBoundsShared, std::string(what) + " leads to " + std::to_string(bytes) +

@@ -55,6 +55,9 @@ void forEachAccess(const BulkStep &step, const BulkPiece &piece, Space space, bo
 Mbarrier *findMbarrier(const BulkStep &step, uint32_t offset);
 void executeMbarrier(Cta &cta, Warp &warp, const Instruction &instruction, int32_t pc,
                      LaneMask active);
+/// Arrives at a barrier of the CTA of `there`, which is the step as a guest of another CTA or
+/// itself.
+void arrive(const BulkStep &step, const BulkStep &there, uint32_t offset, Mbarrier &barrier);
 /// Counts bytes that have come, with what was known when they were asked for.
 void addBytes(Cta &cta, uint32_t offset, int64_t bytes, const SharedKnowledge &known);
 

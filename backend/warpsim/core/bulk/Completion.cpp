@@ -1,6 +1,6 @@
 // When the bytes of loads come, what becomes of warps that wait for them, and what is left when a
 // CTA ends.
-#include "backend/warpsim/core/bulk/BulkStep.h"
+#include "backend/warpsim/core/bulk/Remote.h"
 #include <algorithm>
 
 using namespace tw::warpsim;
@@ -45,27 +45,33 @@ void tw::warpsim::completeSome(Cta &cta) {
     movePieces(cta, copy, bulk.random() % (copy.pieces.size() + 1));
 }
 
-static bool isAnyReady(const Cta &cta) {
-  return std::ranges::any_of(cta.warps,
-                             [](const Warp &warp) { return warp.state == WarpState::Ready; });
+/// Returns the rounds in vain of the CTA of a cluster for which something has changed last.
+static unsigned countVainRound(Cluster &cluster) {
+  unsigned least = ~0u;
+  for (Cta *cta : cluster.ctas)
+    least = std::min(least, ++cta->bulk.numVainRounds);
+  return least;
 }
 
-bool tw::warpsim::goOnAtMbarriers(Cta &cta) {
-  while (!isAnyReady(cta) && completeOldest(cta))
-    continue;
-  if (isAnyReady(cta))
+bool tw::warpsim::goOnAtMbarriers(Cluster &cluster) {
+  for (Cta *cta : cluster.ctas)
+    while (!isAnyReady(cluster) && completeOldest(*cta))
+      continue;
+  if (isAnyReady(cluster))
     return true;
-  if (++cta.bulk.numVainRounds > kVainRounds)
+  unsigned numVainRounds = countVainRound(cluster);
+  if (numVainRounds > kVainRounds)
     return false;
-  for (Warp &warp : cta.warps)
-    if (warp.mbarrier >= 0 || warp.awaitsWarpgroup) {
-      warp.state = WarpState::Ready;
-      warp.mbarrier = -1;
-      warp.awaitsWarpgroup = false;
-      if (cta.bulk.numVainRounds > kRoundsBeforeRotation)
-        rotate(warp);
-    }
-  return isAnyReady(cta);
+  for (Cta *cta : cluster.ctas)
+    for (Warp &warp : cta->warps)
+      if (warp.mbarrier >= 0 || warp.awaitsWarpgroup) {
+        warp.state = WarpState::Ready;
+        warp.mbarrier = -1;
+        warp.awaitsWarpgroup = false;
+        if (numVainRounds > kRoundsBeforeRotation)
+          rotate(warp);
+      }
+  return isAnyReady(cluster);
 }
 
 static void reportLeak(Cta &cta, const BulkCopy &copy) {
@@ -95,5 +101,7 @@ void tw::warpsim::endBulk(Cta &cta) {
                    finding.message = "the CTA ends, and bytes are missing or too many: " +
                                      describeMbarrier(cta, offset);
                  });
+  for (const auto &[offset, barrier] : bulk.barriers)
+    reportLateArrivals(cta, barrier);
   reportRegisterShares(cta);
 }

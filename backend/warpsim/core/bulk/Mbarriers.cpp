@@ -1,5 +1,5 @@
 // mbarriers: arrivals, bytes and phases, and what threads learn by waiting (PTX ISA, "mbarrier").
-#include "backend/warpsim/core/bulk/BulkStep.h"
+#include "backend/warpsim/core/bulk/Remote.h"
 #include "backend/warpsim/core/state/Origins.h"
 #include <algorithm>
 
@@ -177,10 +177,11 @@ static void reportLateUses(const BulkStep &step, uint32_t offset, const Mbarrier
 }
 
 static void invalidate(const BulkStep &step, uint32_t offset) {
-  Mbarrier *barrier = findMbarrier(step, offset);
+  const Mbarrier *barrier = findMbarrier(step, offset);
   if (!barrier)
     return;
   reportLateUses(step, offset, *barrier);
+  checkRemoteArrivals(step, *barrier);
   BulkCopies &bulk = step.cta.bulk;
   bulk.barriers.erase(offset);
   noteWrite(step, offset);
@@ -216,7 +217,8 @@ static void release(const BulkStep &step, Mbarrier &barrier) {
   clocks.advance(step.warp.index);
 }
 
-static void arrive(const BulkStep &step, uint32_t offset, Mbarrier &barrier) {
+void tw::warpsim::arrive(const BulkStep &step, const BulkStep &there, uint32_t offset,
+                         Mbarrier &barrier) {
   const Instruction &instruction = step.instruction;
   uint64_t number = instruction.sources.empty()
                         ? 1
@@ -226,11 +228,11 @@ static void arrive(const BulkStep &step, uint32_t offset, Mbarrier &barrier) {
   writeLane(instruction.results[0], step.warp.registers(), step.lane,
             uint64_t(barrier.phase) << 20 | barrier.pending, true);
   if (isExpecting(instruction.op))
-    expect(step, offset, barrier, int64_t(number));
+    expect(there, offset, barrier, int64_t(number));
   if (count == 0 || count > barrier.pending)
     return step.report(Kind::MbarrierMisuse,
                        std::to_string(count) + " arrivals at the " +
-                           nameOfMbarrier(step.cta, offset) + ", of which phase " +
+                           nameOfMbarrier(there.cta, offset) + ", of which phase " +
                            std::to_string(barrier.phase) + " expects " +
                            std::to_string(barrier.pending) + " more",
                        barrier.initPc);
@@ -240,12 +242,12 @@ static void arrive(const BulkStep &step, uint32_t offset, Mbarrier &barrier) {
     barrier.expected -= uint32_t(count);
   if (mustNotComplete(instruction.op) && !barrier.pending && !barrier.bytes)
     step.report(Kind::MbarrierMisuse, "an arrival with .noComplete ends the phase of the " +
-                                          nameOfMbarrier(step.cta, offset));
+                                          nameOfMbarrier(there.cta, offset));
   if (!barrier.pending && barrier.bytes < 0)
     step.report(Kind::MbarrierMisuse, std::to_string(-barrier.bytes) +
                                           " bytes more have come to the " +
-                                          nameOfMbarrier(step.cta, offset) + " than it expects");
-  endPhaseIfOver(step.cta, offset, barrier);
+                                          nameOfMbarrier(there.cta, offset) + " than it expects");
+  endPhaseIfOver(there.cta, offset, barrier);
 }
 
 /// The copies of the thread are over, and it arrives. That they come at once is one of the orders
@@ -353,7 +355,7 @@ static void executeOne(const BulkStep &step, uint32_t offset, LaneMask &failing)
                     int64_t(step.read(instruction.sources[0], "the bytes that have come")),
                     nullptr);
   if (instruction.op <= Op::MbarrierDropNoComplete)
-    return arrive(step, offset, *barrier);
+    return arrive(step, step, offset, *barrier);
   bool isDone = isOver(step, offset, *barrier);
   if (!isDone)
     failing |= LaneMask(1) << step.lane;
@@ -381,9 +383,12 @@ void tw::warpsim::executeMbarrier(Cta &cta, Warp &warp, const Instruction &instr
   LaneMask failing = 0;
   for (LaneMask rest = active; rest; rest &= rest - 1) {
     BulkStep step = {cta, warp, instruction, pc, unsigned(__builtin_ctz(rest))};
-    if (std::optional<uint32_t> offset =
-            resolveShared(step, instruction.address, kMbarrierBytes, kMbarrierBytes,
-                          "the address of an mbarrier"))
+    std::optional<uint64_t> at = readAddress(step, instruction.address, "an mbarrier's address");
+    if (std::optional<unsigned> rank = at ? rankOf(*at) : std::nullopt; rank && cta.isClustered())
+      arriveRemotely(step, *rank, *at);
+    else if (std::optional<uint32_t> offset =
+                 resolveShared(step, instruction.address, kMbarrierBytes, kMbarrierBytes,
+                               "the address of an mbarrier"))
       executeOne(step, *offset, failing);
   }
   // Others go on first: a loop of tests comes to nothing until they do.

@@ -243,6 +243,16 @@ void Clocks::acquire(unsigned warp, unsigned number, const SharedKnowledge &obje
     trial->taught[number].foreign = joined(trial->taught[number].foreign, object);
 }
 
+void Clocks::assume(unsigned warp, unsigned number, const SharedKnowledge &object) {
+  Lane &self = lane(warp, number);
+  self = Lane();
+  if (!object)
+    return;
+  hasForeign = true;
+  learnOwn(self, object);
+  self.foreign = self.sure = object;
+}
+
 void Clocks::see(unsigned warp, unsigned number, const SharedKnowledge &object, bool isOfCta) {
   if (!object)
     return;

@@ -55,6 +55,8 @@ public:
                     const std::vector<LaneMask> &all);
 
   void acquire(unsigned warp, unsigned lane, const SharedKnowledge &object);
+  /// Makes a lane know just this: one that stands for a thread of another CTA.
+  void assume(unsigned warp, unsigned lane, const SharedKnowledge &object);
   /// A read without order has seen `object`; a fence after it acquires that, as far as it reaches.
   void see(unsigned warp, unsigned lane, const SharedKnowledge &object, bool isOfCta);
   void acquireSeen(unsigned warp, unsigned lane, bool reachesGpu);

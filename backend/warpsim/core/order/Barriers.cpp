@@ -1,5 +1,6 @@
 // The named barriers of a CTA and the barrier of a warp's lanes.
 #include "backend/warpsim/core/order/Barriers.h"
+#include "backend/warpsim/core/order/Clusters.h"
 #include "backend/warpsim/core/state/Origins.h"
 #include "backend/warpsim/core/wave/Wave.h"
 
@@ -244,6 +245,7 @@ void tw::warpsim::noteExit(Cta &cta, Warp &warp) {
     }
     completeIfAllThere(cta, id);
   }
+  completeClusterBarrier(*cta.cluster);
 }
 
 static void checkGroup(Cta &cta, Warp &warp, int32_t pc, LaneMask active, LaneMask mask,

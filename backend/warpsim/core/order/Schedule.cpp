@@ -1,8 +1,10 @@
 // Which warp of a CTA runs next where no warp sees the order, and when the CTA has ended.
 #include "backend/warpsim/core/access/Accesses.h"
 #include "backend/warpsim/core/bulk/Bulk.h"
+#include "backend/warpsim/core/order/Clusters.h"
 #include "backend/warpsim/core/state/Machine.h"
 #include "backend/warpsim/core/state/Ordering.h"
+#include <algorithm>
 
 using namespace tw::warpsim;
 using Schedule = LaunchOptions::Schedule;
@@ -44,6 +46,35 @@ void Cta::run() {
   while (!hasEnded());
 }
 
+void Cta::runTogether(Cluster &cluster) {
+  Schedule schedule = cluster.ctas.front()->launch.launch.options.schedule;
+  std::vector<Cta *> order = cluster.ctas;
+  if (schedule == Schedule::Reverse)
+    std::ranges::reverse(order);
+  bool isStopped = false;
+  auto runReady = [&] {
+    bool hasRun = false;
+    if (schedule == Schedule::Random)
+      std::ranges::shuffle(order, order.front()->random);
+    for (Cta *cta : order)
+      while (Warp *warp = isStopped ? nullptr : cta->nextWarp()) {
+        cta->maxFruitlessReads = ~uint32_t(0);
+        warp->passesSync = hasRun = true;
+        cta->runWarp(*warp, cta->sliceLength());
+        isStopped |= cta->isStopped;
+        if (schedule == Schedule::Random)
+          break;
+      }
+    return hasRun;
+  };
+  while (runReady() || (!isStopped && goOnAtMbarriers(cluster)))
+    continue;
+  for (Cta *cta : order) {
+    cta->isStopped |= isStopped;
+    cta->hasEnded();
+  }
+}
+
 bool Cta::hasEnded() {
   bool isReadyAny = false, isWaitingAny = false;
   for (const Warp &warp : warps) {
@@ -52,7 +83,7 @@ bool Cta::hasEnded() {
   }
   if (!isStopped && isReadyAny)
     return false;
-  if (!isStopped && isWaitingAny && goOnAtMbarriers(*this))
+  if (!isStopped && isWaitingAny && (isAnyReady(*cluster) || goOnAtMbarriers(*cluster)))
     return false;
   if (!isStopped && isWaitingAny)
     reportDeadlock();
@@ -84,6 +115,9 @@ static std::string describeWait(const Cta &cta, const Warp &warp) {
   if (warp.mbarrier >= 0)
     return text + " waits at line " + std::to_string(cta.launch.program.code[warp.waitPc].line) +
            " for the " + describeMbarrier(cta, uint32_t(warp.mbarrier));
+  if (warp.awaitsCluster)
+    return text + " waits at line " + std::to_string(cta.launch.program.code[warp.waitPc].line) +
+           " for the barrier of its cluster";
   if (warp.barrier < 0)
     return text + " waits at line " + std::to_string(cta.launch.program.code[warp.waitPc].line) +
            " for the rest of its wave";

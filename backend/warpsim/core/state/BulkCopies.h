@@ -36,6 +36,13 @@ struct MbarrierUse {
   uint32_t epoch = 0, clock = 0;
 };
 
+/// The last arrival of a thread of another CTA of the cluster.
+struct RemoteArrival {
+  int32_t pc = -1;
+  uint32_t cta = 0, epoch = 0, clock = 0; // `cta` as Accessor::cta
+  unsigned warp = 0, lane = 0;
+};
+
 /// An mbarrier (PTX ISA, "mbarrier"). A phase is over when no arrival is pending and as many bytes
 /// have come as were expected.
 struct Mbarrier {
@@ -48,6 +55,7 @@ struct Mbarrier {
   uint32_t phase = 0;                 // the number of phases that are over
   SharedKnowledge arriving, released; // of the phase in progress, of those that are over
   PastWaits waits;
+  std::vector<RemoteArrival> remoteArrivals;
   std::vector<ParityWait> parityWaits;  // since the phase before the one in progress is over
   std::vector<uint32_t> nextPhases;     // by thread: 1 + the last phase that it has waited for
   std::map<unsigned, MbarrierUse> uses; // by warp

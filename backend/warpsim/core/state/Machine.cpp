@@ -38,6 +38,14 @@ static uint32_t sharedBytesOf(const Program &program, const Launch &launch) {
   return fixed + launch.dynamicSharedBytes;
 }
 
+/// Returns the CTAs of a cluster along each axis.
+static std::array<uint32_t, 3> clusterOf(const Function &kernel) {
+  std::array<uint32_t, 3> cluster = kernel.cluster;
+  for (uint32_t &extent : cluster)
+    extent = std::max(1u, extent);
+  return cluster;
+}
+
 /// Finds what executes each instruction, and which of them nothing can hinder.
 static void prepareHandlers(const Program &program, std::vector<Prepared> &prepared) {
   for (size_t i = 0; i < program.code.size(); ++i) {
@@ -55,9 +63,9 @@ static void prepareHandlers(const Program &program, std::vector<Prepared> &prepa
 LaunchState::LaunchState(const Program &program, const Launch &launch, const Function &kernel)
     : program(program), launch(launch), kernel(kernel),
       numThreads(launch.block[0] * launch.block[1] * launch.block[2]),
-      numWarps((numThreads + kWarpSize - 1) / kWarpSize), arch(program.arch()),
-      sharedBytes(sharedBytesOf(program, launch)), localBytes(localBytesOf(program)),
-      prepared(program.code.size() + 1), memory(program, launch),
+      numWarps((numThreads + kWarpSize - 1) / kWarpSize), cluster(clusterOf(kernel)),
+      arch(program.arch()), sharedBytes(sharedBytesOf(program, launch)),
+      localBytes(localBytesOf(program)), prepared(program.code.size() + 1), memory(program, launch),
       findings(program, launch.options.maxFindings), interrupts(launch.isInterrupted) {
   prepareHandlers(program, prepared);
   std::vector<bool> touches = findTouchesOfProducts(program, kernel);
@@ -121,7 +129,13 @@ void Cta::start(uint64_t linear, uint64_t index) {
     startWarp(warps[i], i, launch);
   barriers = {};
   shared.reset(launch.sharedBytes);
-  clocks.reset(slot, launch.numWarps, launch.program.waveSize);
+  alone = {};
+  alone.ctas = {this};
+  cluster = &alone;
+  rank = 0;
+  // Warps of other CTAs of the cluster are guests, each behind its own CTA's.
+  unsigned numWarps = launch.numWarps * (launch.clusterSize() > 1 ? 2 : 1);
+  clocks.reset(slot, numWarps, launch.program.waveSize);
   if (launch.program.isAmdgcn) {
     globalClocks.reset(slot, launch.numWarps, launch.program.waveSize);
     coverage.reset(launch.numWarps);
@@ -131,7 +145,7 @@ void Cta::start(uint64_t linear, uint64_t index) {
   bulk.reset(launch.numWarps, launch.sharedBytes,
              launch.launch.options.completionSeed * 0x9e3779b97f4a7c15 + linear);
   registerShares = {};
-  proxyFences.reset(clocks, launch.numWarps);
+  proxyFences.reset(clocks, numWarps);
   if (launch.hasProducts)
     products.reset(launch.numWarps, launch.sharedBytes,
                    launch.kernel.numRegisters[size_t(RegisterFile::Word)],
@@ -145,7 +159,7 @@ void Cta::start(uint64_t linear, uint64_t index) {
 }
 
 std::array<uint32_t, 3> Cta::threadPosition(unsigned warp, unsigned lane) const {
-  uint32_t linear = warp * kWarpSize + lane;
+  uint32_t linear = warp % launch.numWarps * kWarpSize + lane;
   const auto &block = launch.launch.block;
   return {linear % block[0], linear / block[0] % block[1], linear / block[0] / block[1]};
 }

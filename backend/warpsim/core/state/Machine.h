@@ -5,7 +5,9 @@
 #include "backend/warpsim/core/memory/Memory.h"
 #include "backend/warpsim/core/state/AsyncCopies.h"
 #include "backend/warpsim/core/state/AsyncProducts.h"
+#include "backend/warpsim/core/state/Barrier.h"
 #include "backend/warpsim/core/state/BulkCopies.h"
+#include "backend/warpsim/core/state/Cluster.h"
 #include "backend/warpsim/core/state/Coverage.h"
 #include "backend/warpsim/core/state/Findings.h"
 #include "backend/warpsim/core/state/Interaction.h"
@@ -15,16 +17,6 @@
 #include <random>
 
 namespace tw::warpsim {
-
-/// One of a CTA's 16 named barriers.
-struct Barrier {
-  unsigned expectedWarps = 0, arrivedWarps = 0; // expected 0: nobody has arrived
-  bool isReduction = false, isOfAll = false;    // without a count: whoever exits is not waited for
-  std::vector<LaneMask> arrived, receivers, parked; // by warp
-  unsigned numTrue = 0, numLanes = 0;
-  std::vector<int32_t> reducePc; // by warp: where the result goes
-  SharedKnowledge arrivals;      // of those that arrive and go on
-};
 
 /// The state that all CTAs of a launch share.
 struct LaunchState {
@@ -37,6 +29,9 @@ struct LaunchState {
   const Launch &launch;
   const Function &kernel;
   unsigned numThreads, numWarps;
+  std::array<uint32_t, 3> cluster; // CTAs along each axis
+  /// The CTAs of a cluster.
+  unsigned clusterSize() const { return cluster[0] * cluster[1] * cluster[2]; }
   unsigned arch; // NN of the program's target sm_NN
   uint32_t sharedBytes;
   uint64_t localBytes = 0;
@@ -63,6 +58,9 @@ public:
   void start(uint64_t number, uint64_t index);
   /// Runs a CTA whose warps cannot see in which order they run, to its end.
   void run();
+  /// Runs the CTAs of a cluster to their end.
+  static void runTogether(Cluster &cluster);
+  bool isClustered() const { return cluster->ctas.size() > 1; }
   /// Runs a warp up to the next instruction that others see, and through that one first where
   /// `passesSync` of the warp is set. It counts as fruitless after `maxFruitless` reads of the same
   /// values.
@@ -77,9 +75,11 @@ public:
   void reportDeadlock();
 
   LaunchState &launch;
-  uint64_t number = 0;  // in the grid
-  uint32_t slot = 0;    // among the CTAs that run, from 1: who it is in records and clocks
-  bool isAhead = false; // begun before others of lower number
+  uint64_t number = 0;        // in the grid
+  Cluster *cluster = nullptr; // with itself alone where there are no clusters
+  unsigned rank = 0;          // in the cluster
+  uint32_t slot = 0;          // among the CTAs that run, from 1: who it is in records and clocks
+  bool isAhead = false;       // begun before others of lower number
   std::array<uint32_t, 3> position = {};
   std::vector<Warp> warps;
   std::array<Barrier, 16> barriers;
@@ -112,6 +112,7 @@ public:
               int32_t otherPc = -1);
 
 private:
+  Cluster alone;
   Stop runWarp(Warp &warp, uint64_t maxSteps);
   template <bool hasProducts> void runPlain(Warp &warp);
   void execute(Warp &warp, const Instruction &instruction, int32_t pc, LaneMask active);

@@ -39,6 +39,11 @@ struct Warp {
   int8_t barrier = -1;          // waited for
   int32_t mbarrier = -1;        // waited for: its offset in shared memory
   bool awaitsWarpgroup = false; // which has yet to issue a product that the warp waits for
+  // The barrier of its cluster: lanes that have arrived in the phase in progress, and what comes of
+  // it for the warp.
+  LaneMask clusterArrived = 0;
+  uint32_t clusterPhase = 0; // in which it arrived last
+  bool hasArrivedAtCluster = false, awaitsCluster = false, hasMetCluster = false;
   int32_t waitPc = -1;
   int32_t meetsAt = -1; // of a wave of two warps: where it waits for the other one
   LaneMask meeting = 0; // with these lanes

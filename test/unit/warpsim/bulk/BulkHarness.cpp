@@ -23,8 +23,9 @@ std::string BulkLaunch::text(const std::string &body) const {
   parameters += ".param .u32 unused";
   return ".version 8.8\n.target sm_90a\n.address_size 64\n"
          ".extern .shared .align 1024 .b8 memory[];\n.visible .entry k(" +
-         parameters + ") .reqntid " + std::to_string(numThreads) +
-         " .minnctapersm 1\n{\n.reg .pred %p<16>; .reg .b32 %r<64>, %s, %t; .reg .f32 %d<128>;\n"
+         parameters + ") .reqntid " + std::to_string(numThreads) + " .minnctapersm 1\n" +
+         directives +
+         "{\n.reg .pred %p<16>; .reg .b32 %r<64>, %s, %t; .reg .f32 %d<128>;\n"
          ".reg .b64 %x<32>, %m<4>, %g<4>;\nmov.u32 %s, memory;\nmov.u32 %t, %tid.x;\n" +
          loads + body + "\nret;\n}\n";
 }

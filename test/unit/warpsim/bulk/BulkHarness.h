@@ -13,6 +13,7 @@ struct BulkLaunch {
   std::vector<TensorMap> maps;
   std::vector<std::vector<uint32_t> *> arrays;
   unsigned numThreads = 32, sharedBytes = 8192;
+  std::string directives; // of the kernel, such as its clusters
   LaunchOptions options;
   std::array<uint32_t, 3> grid = {1, 1, 1};
 
