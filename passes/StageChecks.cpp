@@ -457,6 +457,13 @@ static LogicalResult checkThreads(ModuleOp module) {
                   numLoaders.getInt() > 4))
     return emitCoded(module, Code::UnfitText)
            << simt::kLoaderWarps << " is a number of 32 bits from 1 to 4, not " << loaders;
+  Attribute cluster = module->getAttr(simt::kCluster);
+  auto extents = dyn_cast_or_null<DenseI64ArrayAttr>(cluster);
+  if (cluster && (!extents || extents.size() != 3 || simt::clusterSizeOf(module) < 1 ||
+                  simt::clusterSizeOf(module) > 8 ||
+                  llvm::any_of(extents.asArrayRef(), [](int64_t n) { return n < 1 || n > 8; })))
+    return emitCoded(module, Code::UnfitText)
+           << simt::kCluster << " is array<i64: x, y, z> of up to 8 programs, not " << cluster;
   if (target && !isa<tile::TargetAttr, tile::SimdAttr>(target))
     return emitCoded(module, Code::UnfitText)
            << kTargetAttribute << " is a #tile.target or a #tile.simd";

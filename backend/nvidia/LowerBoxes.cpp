@@ -78,14 +78,23 @@ void tw::nvidia::lowerPhaseAwait(Lowering &lowering, simt::PhaseAwaitOp op) {
   InlinePtx code(lowering.builder, lowering.loc);
   std::string address = code.addOperand(op.getBarrier()), parity = code.addOperand(op.getParity());
   code.emit("{\n\t.reg .pred done;\nagain:\n\t"
-            "mbarrier.try_wait.parity.shared::cta.b64 done, [" +
-                address + "], " + parity + ";\n\t@!done bra again;\n\t}",
+            "mbarrier.try_wait.parity" +
+                std::string(op.getCluster() ? ".acquire.cluster" : "") +
+                ".shared::cta.b64 done, [" + address + "], " + parity +
+                ";\n\t@!done bra again;\n\t}",
             /*hasEffects=*/true);
 }
 
 void tw::nvidia::lowerPhaseArrive(Lowering &lowering, simt::PhaseArriveOp op) {
   InlinePtx code(lowering.builder, lowering.loc);
-  code.emit("mbarrier.arrive.shared::cta.b64 _, [" + code.addOperand(op.getBarrier()) + "];",
+  std::string barrier = code.addOperand(op.getBarrier());
+  if (!op.getProgram()) {
+    code.emit("mbarrier.arrive.shared::cta.b64 _, [" + barrier + "];", /*hasEffects=*/true);
+    return;
+  }
+  code.emit("{\n\t.reg .b64 remote;\n\tmapa.shared::cluster.u64 remote, " + barrier + ", " +
+                code.addOperand(op.getProgram()) +
+                ";\n\tmbarrier.arrive.release.cluster.shared::cluster.b64 _, [remote];\n\t}",
             /*hasEffects=*/true);
 }
 
@@ -116,10 +125,16 @@ void tw::nvidia::lowerCopyBox(Lowering &lowering, simt::CopyBoxOp op) {
   InlinePtx code(lowering.builder, lowering.loc);
   std::string shared = code.addOperand(op.getShared());
   std::string box = addBox(code, op.getMap(), op.getCoordinates());
-  std::string barrier = code.addOperand(op.getBarrier());
+  std::string barrier = code.addOperand(op.getBarrier()), multicast, mask;
+  if (std::optional<uint32_t> programs = op.getPrograms()) {
+    OpBuilder &b = lowering.builder;
+    Value bits = LLVM::ConstantOp::create(b, lowering.loc, b.getI16IntegerAttr(int16_t(*programs)));
+    multicast = ".multicast::cluster";
+    mask = ", " + code.addOperand(bits);
+  }
   code.emit("cp.async.bulk.tensor." + std::to_string(op.getCoordinates().size()) +
-                "d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [" + shared + "], " +
-                box + ", [" + barrier + "];",
+                "d.shared::cluster.global.tile.mbarrier::complete_tx::bytes" + multicast + " [" +
+                shared + "], " + box + ", [" + barrier + "]" + mask + ";",
             /*hasEffects=*/true);
 }
 

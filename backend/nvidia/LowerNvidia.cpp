@@ -10,6 +10,7 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Pass/Pass.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace tw;
@@ -63,8 +64,14 @@ static unsigned warpsOfCta(const Lowering &lowering) {
   return lowering.numWarps + simt::extraWarpsOf(lowering.kernel);
 }
 
-/// Beside a loader the warps of the program meet at a barrier of their own.
+/// Beside a loader the warps of the program meet at a barrier of their own. Those of a cluster meet
+/// with all loaders; threads that have ended are not waited for.
 static void lowerBarrier(Lowering &lowering, simt::BarrierOp op) {
+  if (op.getCluster()) {
+    callIntrinsic(lowering, "barrier.cluster.arrive.aligned", Type(), {});
+    callIntrinsic(lowering, "barrier.cluster.wait.aligned", Type(), {});
+    return;
+  }
   unsigned numWarps = lowering.numWarps + op.getLoader(); // its other warps have left
   if (op.getWarp() || numWarps == 1)
     callIntrinsic(lowering, "bar.warp.sync", Type(), constantI32(lowering, -1));
@@ -135,6 +142,9 @@ static Value lowerPure(Lowering &lowering, Operation *op) {
       })
       .Case<simt::ProgramIdOp>([&](simt::ProgramIdOp id) {
         return readGrid(lowering, "ctaid", id.getAxis(), 0, maxGridExtent(id.getAxis()));
+      })
+      .Case<simt::ClusterRankOp>([&](auto) {
+        return readSpecialRegister(lowering, "cluster.ctarank", 0, simt::clusterSizeOf(op));
       })
       .Case<simt::NumProgramsOp>([&](simt::NumProgramsOp num) {
         return readGrid(lowering, "nctaid", num.getAxis(), 1, maxGridExtent(num.getAxis()) + 1);
@@ -238,6 +248,11 @@ static void declareKernel(LLVM::LLVMFuncOp kernel, unsigned numWarps, unsigned m
     launch.push_back(attribute("nvvm.minctasm", 1));
   else if (maxRegisters > 0)
     launch.push_back(attribute("nvvm.maxnreg", std::min(maxRegisters, shareOf(32 * numWarps))));
+  if (simt::clusterSizeOf(kernel) > 1) {
+    auto [x, y, z] = simt::clusterOf(kernel);
+    std::string extents = llvm::formatv("{0},{1},{2}", x, y, z).str();
+    launch.push_back(b.getStrArrayAttr({"nvvm.cluster_dim", extents}));
+  }
   kernel.setPassthroughAttr(b.getArrayAttr(launch));
   dropArgumentFacts(kernel);
 }

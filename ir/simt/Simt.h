@@ -31,6 +31,9 @@ inline constexpr llvm::StringLiteral kSharedBuffers = "simt.shared_buffers";
 /// Module attribute: the kernel's tensor maps (array of #simt.tensor_map), by number, which it gets
 /// behind its arguments.
 inline constexpr llvm::StringLiteral kTensorMaps = "simt.tensor_maps";
+/// Module attribute: the programs of a cluster along each axis of the grid (array<i64: x, y, z>),
+/// set by describe-target. Without it, each program is alone.
+inline constexpr llvm::StringLiteral kCluster = "simt.cluster";
 /// The most products that a wait leaves in flight: more than anyone starts meanwhile.
 inline constexpr unsigned kMostProductsLeft = 7;
 /// Unit attribute of the lowered kernel's llvm.func.
@@ -38,6 +41,10 @@ inline constexpr llvm::StringLiteral kKernel = "simt.kernel";
 
 /// Returns the warps of a CTA behind those of the program.
 unsigned extraWarpsOf(mlir::Operation *op);
+/// Returns the programs of a cluster along each axis of the grid.
+std::array<int64_t, 3> clusterOf(mlir::Operation *op);
+/// Returns the programs of a cluster.
+int64_t clusterSizeOf(mlir::Operation *op);
 /// Returns the tensor maps of an operation's module.
 llvm::ArrayRef<mlir::Attribute> tensorMapsOf(mlir::Operation *op);
 

@@ -20,6 +20,19 @@ unsigned tw::simt::extraWarpsOf(Operation *op) {
   return warps ? warps.getInt() : 0;
 }
 
+std::array<int64_t, 3> tw::simt::clusterOf(Operation *op) {
+  ModuleOp module = moduleOf(op);
+  auto cluster = module ? module->getAttrOfType<DenseI64ArrayAttr>(kCluster) : nullptr;
+  if (!cluster)
+    return {1, 1, 1};
+  return {cluster[0], cluster[1], cluster[2]};
+}
+
+int64_t tw::simt::clusterSizeOf(Operation *op) {
+  auto [x, y, z] = clusterOf(op);
+  return x * y * z;
+}
+
 ArrayRef<Attribute> tw::simt::tensorMapsOf(Operation *op) {
   ModuleOp module = moduleOf(op);
   auto maps = module ? module->getAttrOfType<ArrayAttr>(kTensorMaps) : ArrayAttr();
@@ -71,9 +84,30 @@ static LogicalResult checkCoordinates(Operation *op, OperandRange coordinates, s
              : op->emitOpError("has a coordinate for each dimension of each box");
 }
 
+/// Checks that programs of a cluster can copy equal parts of multicast buffers: whole groups of
+/// rows, and whole boxes.
+static LogicalResult checkParts(BoxCopyOp copy) {
+  int64_t numParts = clusterSizeOf(copy);
+  for (auto [index, buffer] : llvm::enumerate(copy.getBuffers())) {
+    if (!copy.isMulticast(index))
+      continue;
+    auto type = cast<SharedType>(buffer.getType());
+    auto map = cast<TensorMapAttr>(tensorMapsOf(copy)[copy.getMaps()[index]]);
+    std::optional<OperandSlabs> slabs = slabsOf(
+        type.getLayout().getValue(), elementBytes(type.getElementType()), map.getSpanBytes());
+    int64_t rows = type.getShape()[1 - slabs->dim];
+    if (rows % (numParts * OperandSlabs::kRowsOfGroup) != 0 ||
+        rows / numParts % map.getBox()[1] != 0)
+      return copy.emitOpError("has boxes that programs of a cluster cannot copy in equal parts");
+  }
+  return success();
+}
+
 LogicalResult BoxCopyOp::verify() {
   if (getMaps().size() != getBuffers().size())
     return emitOpError("names a map for each buffer");
+  if (getMulticast() && getMulticast()->size() != getBuffers().size())
+    return emitOpError("says of each buffer whether its box is multicast");
   size_t numCoordinates = 0;
   for (auto [number, buffer] : llvm::zip(getMaps(), getBuffers())) {
     FailureOr<size_t> rank = checkBoxes(*this, number, cast<SharedType>(buffer.getType()));
@@ -81,6 +115,8 @@ LogicalResult BoxCopyOp::verify() {
       return failure();
     numCoordinates += *rank;
   }
+  if (failed(checkParts(*this)))
+    return failure();
   return checkCoordinates(*this, getCoordinates(), numCoordinates);
 }
 

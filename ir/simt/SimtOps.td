@@ -47,7 +47,7 @@ def Simt_PartialReduceOp : Simt_PureOp<"partial_reduce", [SingleBlock, Tile_Comb
 def Simt_YieldOp : Simt_PureOp<"yield", [Terminator, ReturnLike, ParentOneOf<["PartialReduceOp", "LoaderOp"]>]> {
   let summary = "the combined values of a partial_reduce, or what a loader leaves to later ones";
   let arguments = (ins Variadic<Tile_Scalar>:$values);
-  let builders = [OpBuilder<(ins), [{}]>];
+  let builders = [OpBuilder<(ins)>];
   let assemblyFormat = "($values^ `:` type($values))? attr-dict";
 }
 
@@ -150,8 +150,9 @@ def Simt_PhaseDropOp : Simt_Op<"phase_drop", [MemoryEffects<[MemWrite]>]> {
 
 def Simt_PhaseAwaitOp : Simt_Op<"phase_await", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "wait until the phase of this parity has ended: what it counts is there for the thread";
-  let arguments = (ins AnyType:$barrier, I32:$parity);
-  let assemblyFormat = "$barrier `,` $parity attr-dict `:` type($barrier)";
+  let description = "`cluster`: what other programs of the cluster did before they arrived is there, too.";
+  let arguments = (ins AnyType:$barrier, I32:$parity, UnitAttr:$cluster);
+  let assemblyFormat = "$barrier `,` $parity (`cluster` $cluster^)? attr-dict `:` type($barrier)";
 }
 
 def Simt_BoxCopyOp : Simt_Op<"box_copy", [MemoryEffects<[MemRead, MemWrite]>, AttrSizedOperandSegments]> {
@@ -160,10 +161,17 @@ def Simt_BoxCopyOp : Simt_Op<"box_copy", [MemoryEffects<[MemRead, MemWrite]>, At
     Buffer i gets the box of the kernel's tensor map `maps[i]` that begins at its coordinates; `coordinates` are those of
     the first box, the innermost dimension first, then those of the next one. What lies outside of an array is 0. The
     buffers are slabs (`ir/layout/OperandSlabs`), and a box is one of them, or some of its rows.
+
+    Each program of the cluster copies an equal part of the rows of `multicast` buffers, to the same buffers of all of its
+    programs; the bytes arrive at the barriers there. All of its programs execute this operation equally often.
   }];
   let arguments = (ins DenseI32ArrayAttr:$maps, Variadic<I32>:$coordinates, Variadic<Simt_SharedType>:$buffers,
-    Simt_SharedType:$barrier, Optional<I1>:$exists);
-  let assemblyFormat = "`maps` $maps `at` `[` $coordinates `]` `to` $buffers `on` $barrier (`if` $exists^)? attr-dict `:` type($buffers) `on` type($barrier)";
+    Simt_SharedType:$barrier, Optional<I1>:$exists, OptionalAttr<DenseBoolArrayAttr>:$multicast);
+  let assemblyFormat = "`maps` $maps `at` `[` $coordinates `]` `to` $buffers `on` $barrier (`if` $exists^)? (`multicast` $multicast^)? attr-dict `:` type($buffers) `on` type($barrier)";
+  let extraClassDeclaration = [{
+    /// Returns true if programs of the cluster each copy a part of a buffer's box, for all.
+    bool isMulticast(size_t buffer) { return getMulticast() && (*getMulticast())[buffer]; }
+  }];
   let hasVerifier = 1;
 }
 
@@ -201,10 +209,11 @@ def Simt_LoaderOp : Simt_Op<"loader", [SingleBlockImplicitTerminator<"YieldOp">,
 def Simt_ReleaseOp : Simt_Op<"release", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "each warp lets the loader overwrite buffers, which the next phase of `barrier` says to be full again";
   let description = [{
-    The loader waits for all warps at the phase barrier `free`. For what follows, the copies start here.
+    The loader waits for all warps at the phase barrier `free`. For what follows, the copies start here. `cluster`: each
+    warp arrives at the barriers of all programs of the cluster, whose loaders copy to these buffers.
   }];
-  let arguments = (ins Variadic<Simt_SharedType>:$buffers, Simt_SharedType:$barrier, Simt_SharedType:$free);
-  let assemblyFormat = "$buffers `on` $barrier `by` $free attr-dict `:` type($buffers) `on` type($barrier) `by` type($free)";
+  let arguments = (ins Variadic<Simt_SharedType>:$buffers, Simt_SharedType:$barrier, Simt_SharedType:$free, UnitAttr:$cluster);
+  let assemblyFormat = "$buffers `on` $barrier `by` $free (`cluster` $cluster^)? attr-dict `:` type($buffers) `on` type($barrier) `by` type($free)";
 }
 
 def Simt_MmaOp : Simt_PureOp<"mma", [AllTypesMatch<["acc", "result"]>]> {
@@ -260,10 +269,11 @@ def Simt_FenceAsyncOp : Simt_Op<"fence_async", [MemoryEffects<[MemRead, MemWrite
 def Simt_BarrierOp : Simt_Op<"barrier", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "all threads of the program, or those of each `warp`, wait for one another; orders their shared memory accesses";
   let description = [{
-    `loader`: all threads of the CTA, with those of its loader.
+    `loader`: all threads of the CTA, with those of its loader. `cluster`: all threads of all programs of the cluster,
+    with those of their loaders.
   }];
-  let arguments = (ins UnitAttr:$warp, UnitAttr:$loader);
-  let assemblyFormat = "(`warp` $warp^)? (`loader` $loader^)? attr-dict";
+  let arguments = (ins UnitAttr:$warp, UnitAttr:$loader, UnitAttr:$cluster);
+  let assemblyFormat = "(`warp` $warp^)? (`loader` $loader^)? (`cluster` $cluster^)? attr-dict";
 }
 
 //===-- Stage lowered: one thread ------------------------------------------------------------------===//
@@ -289,6 +299,11 @@ def Simt_OrderLaunchesOp : Simt_Op<"order_launches", [MemoryEffects<[MemRead, Me
   let summary = "tile.order_launches, of this thread";
   let arguments = (ins Tile_LaunchOrder:$order);
   let assemblyFormat = "$order attr-dict";
+}
+def Simt_ClusterRankOp : Simt_PureOp<"cluster_rank"> {
+  let summary = "index of this program in its cluster";
+  let results = (outs I32:$result);
+  let assemblyFormat = "attr-dict";
 }
 def Simt_NumProgramsOp : Simt_PureOp<"num_programs"> {
   let summary = "number of programs along a grid axis";
@@ -372,15 +387,16 @@ def Simt_PhaseExpectOp : Simt_Op<"phase_expect", [MemoryEffects<[MemRead, MemWri
 }
 
 def Simt_PhaseArriveOp : Simt_Op<"phase_arrive", [MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "this thread arrives at a phase barrier";
-  let arguments = (ins AnyType:$barrier);
-  let assemblyFormat = "$barrier attr-dict `:` type($barrier)";
+  let summary = "this thread arrives at a phase barrier, or at the one in its place of another `program` of the cluster";
+  let arguments = (ins AnyType:$barrier, Optional<I32>:$program);
+  let assemblyFormat = "$barrier (`of` $program^)? attr-dict `:` type($barrier)";
 }
 
 def Simt_CopyBoxOp : Simt_Op<"copy_box", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "this thread starts to copy the box at `coordinates` to shared memory; its bytes arrive at a phase barrier";
-  let arguments = (ins AnyType:$map, Variadic<I32>:$coordinates, AnyType:$shared, AnyType:$barrier);
-  let assemblyFormat = "$map `[` $coordinates `]` `,` $shared `on` $barrier attr-dict `:` type($map) `,` type($shared) `on` type($barrier)";
+  let description = "`programs`: a bit for each program of the cluster that gets the box, in the same place as here.";
+  let arguments = (ins AnyType:$map, Variadic<I32>:$coordinates, AnyType:$shared, AnyType:$barrier, OptionalAttr<I32Attr>:$programs);
+  let assemblyFormat = "$map `[` $coordinates `]` `,` $shared `on` $barrier (`to` $programs^)? attr-dict `:` type($map) `,` type($shared) `on` type($barrier)";
 }
 
 def Simt_StoreBoxOp : Simt_Op<"store_box", [MemoryEffects<[MemRead, MemWrite]>]> {

@@ -32,6 +32,7 @@ struct SlabCopies {
   Value address; // of the map
   ValueRange coordinates;
   SharedStart start;
+  unsigned numParts = 1; // programs of the cluster that copy a part of the rows each, for all
 };
 } // namespace
 
@@ -54,11 +55,16 @@ static FailureOr<SlabCopies> findSlabs(SimtFunction &f, Operation *op, int32_t n
 static void emitCopies(SimtFunction &f, const SlabCopies &copies, ArrayRef<int64_t> shape,
                        llvm::function_ref<void(ValueRange corner, Value shared)> emit) {
   int64_t columns = copies.map.getBox()[0], rows = copies.map.getBox()[1];
+  int64_t numRows = shape[1 - copies.slabs.dim] / copies.numParts;
+  Value part = copies.numParts > 1 ? f.create<ClusterRankOp>() : Value();
+  auto scaled = [&](int64_t factor) {
+    return f.create<arith::MulIOp>(part, f.constantI32(factor)).getResult();
+  };
   auto moved = [&](Value coordinate, int64_t distance) -> Value {
     return distance ? f.create<arith::AddIOp>(coordinate, f.constantI32(distance)) : coordinate;
   };
   for (int64_t column = 0; column < shape[copies.slabs.dim]; column += columns)
-    for (int64_t row = 0; row < shape[1 - copies.slabs.dim]; row += rows) {
+    for (int64_t row = 0; row < numRows; row += rows) {
       SmallVector<Value> corner;
       for (Value coordinate : copies.coordinates)
         corner.push_back(f.scalarOf(coordinate));
@@ -66,7 +72,13 @@ static void emitCopies(SimtFunction &f, const SlabCopies &copies, ArrayRef<int64
       corner[1] = moved(corner[1], row);
       SharedStart place = copies.start;
       place.bytes += copies.slabs.offsetOf(row, column);
-      emit(corner, sharedAddressIn(f, place, {}));
+      Value address = sharedAddressIn(f, place, {});
+      if (part) {
+        corner[1] = f.create<arith::AddIOp>(corner[1], scaled(numRows));
+        address = f.create<LLVM::GEPOp>(address.getType(), f.builder.getI8Type(), address,
+                                        ValueRange{scaled(numRows * copies.map.getSpanBytes())});
+      }
+      emit(corner, address);
     }
 }
 
@@ -81,6 +93,8 @@ LogicalResult SimtFunction::lowerBoxCopy(BoxCopyOp op) {
     FailureOr<SlabCopies> copies = findSlabs(*this, op, number, buffer, coordinates);
     if (failed(copies))
       return failure();
+    if (op.isMulticast(boxes.size()))
+      copies->numParts = clusterSizeOf(op);
     boxes.push_back(*copies);
     coordinates = coordinates.drop_front(copies->map.getRank());
     bytes += bytesOf(cast<SharedType>(buffer.getType()));
@@ -88,11 +102,15 @@ LogicalResult SimtFunction::lowerBoxCopy(BoxCopyOp op) {
   emitForOneThread(*this, op.getExists() ? scalarOf(op.getExists()) : Value(), [&] {
     Value barrier = sharedAddressIn(*this, *barrierStart, {});
     create<PhaseExpectOp>(barrier, bytes);
-    for (auto [copies, buffer] : llvm::zip(boxes, op.getBuffers()))
+    for (auto [copies, buffer] : llvm::zip(boxes, op.getBuffers())) {
+      IntegerAttr all;
+      if (copies.numParts > 1)
+        all = builder.getI32IntegerAttr((1 << copies.numParts) - 1);
       emitCopies(*this, copies, cast<SharedType>(buffer.getType()).getShape(),
                  [&](ValueRange corner, Value shared) {
-                   create<CopyBoxOp>(copies.address, corner, shared, barrier);
+                   create<CopyBoxOp>(copies.address, corner, shared, barrier, all);
                  });
+    }
   });
   return success();
 }
@@ -115,11 +133,16 @@ LogicalResult SimtFunction::lowerBoxStore(BoxStoreOp op) {
 }
 
 /// Lets a lane of each warp arrive at the barrier of what is free, when its lanes have come here.
-static void lowerRelease(SimtFunction &f, const SharedStart &start) {
+/// In a cluster each program's barrier has a lane of its own.
+static void lowerRelease(SimtFunction &f, const SharedStart &start, unsigned numPrograms) {
   OpBuilder::InsertionGuard guard(f.builder);
-  auto inLane = f.create<scf::IfOp>(f.isZero(f.lane));
+  Value arrives = f.isZero(f.lane);
+  if (numPrograms > 1)
+    arrives =
+        f.create<arith::CmpIOp>(arith::CmpIPredicate::ult, f.lane, f.constantI32(numPrograms));
+  auto inLane = f.create<scf::IfOp>(arrives);
   f.builder.setInsertionPointToStart(inLane.thenBlock());
-  f.create<PhaseArriveOp>(sharedAddressIn(f, start, {}));
+  f.create<PhaseArriveOp>(sharedAddressIn(f, start, {}), numPrograms > 1 ? f.lane : Value());
 }
 
 LogicalResult SimtFunction::lowerPhase(Operation *op) {
@@ -129,11 +152,12 @@ LogicalResult SimtFunction::lowerPhase(Operation *op) {
   if (failed(start))
     return failure();
   if (release) {
-    lowerRelease(*this, *start);
+    lowerRelease(*this, *start, release.getCluster() ? clusterSizeOf(op) : 1);
     return success();
   }
   if (auto phase = dyn_cast<PhaseAwaitOp>(op)) {
-    create<PhaseAwaitOp>(sharedAddressIn(*this, *start, {}), scalarOf(phase.getParity()));
+    create<PhaseAwaitOp>(sharedAddressIn(*this, *start, {}), scalarOf(phase.getParity()),
+                         phase.getCluster());
     return success();
   }
   emitForOneThread(*this, /*exists=*/{}, [&] {

@@ -55,7 +55,7 @@ static bool lowerScalar(SimtFunction &f, Operation *op) {
         return true;
       })
       .Case([&](simt::BarrierOp barrier) {
-        f.create<simt::BarrierOp>(barrier.getWarp(), barrier.getLoader());
+        f.create<simt::BarrierOp>(barrier.getWarp(), barrier.getLoader(), barrier.getCluster());
         return true;
       })
       .Case([&](AsyncCommitOp) {

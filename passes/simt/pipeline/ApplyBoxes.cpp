@@ -12,16 +12,33 @@ void PipelineRewriter::copyBoxes(unsigned group, const IRMapping &mapping, Value
                                  IntegerAttr phase) {
   SmallVector<int32_t> maps;
   SmallVector<Value> coordinates, places;
+  SmallVector<bool> multicast;
   for (auto [pipelined, ring] : llvm::zip(pipeline.loads, rings)) {
     if (pipelined.group != group)
       continue;
+    multicast.push_back(pipelined.isMulticast);
     maps.push_back(addTensorMap(loop->getParentOfType<ModuleOp>(), pipelined.box));
     places.push_back(SlotOp::create(builder, loc, ring, slot, phase));
     for (Value coordinate : pipelined.coordinates)
       coordinates.push_back(mapping.lookupOrDefault(coordinate));
   }
   Value barrier = SlotOp::create(builder, loc, barriers[group], slot, phase);
-  BoxCopyOp::create(builder, loc, maps, coordinates, places, barrier, exists);
+  DenseBoolArrayAttr copiedForAll;
+  if (llvm::is_contained(multicast, true))
+    copiedForAll = builder.getDenseBoolArrayAttr(multicast);
+  BoxCopyOp::create(builder, loc, maps, coordinates, places, barrier, exists, copiedForAll);
+}
+
+/// Returns the warps that arrive when a slot is free: of all programs that it is copied to.
+unsigned PipelineRewriter::warpsThatRelease() {
+  return threadsOf(loop).warps * (pipeline.multicasts() ? clusterSizeOf(loop) : 1);
+}
+
+/// Lets all warps of the program meet, `withOwn` loader or, in a cluster that copies for all, with
+/// all of its loaders.
+void PipelineRewriter::meetLoaders(bool withOwn) {
+  bool isOfCluster = pipeline.multicasts();
+  simt::BarrierOp::create(builder, loc, /*warp=*/false, withOwn || isOfCluster, isOfCluster);
 }
 
 /// Makes the barriers of all slots. What threads wrote where slots are is behind them as well.
@@ -29,15 +46,16 @@ void PipelineRewriter::makeBarriers() {
   for (unsigned group = 0; group < pipeline.numGroups(); ++group) {
     barriers.push_back(makePhases(builder, loc, depth.numSlots, /*count=*/1));
     if (pipeline.hasLoader)
-      freed.push_back(makePhases(builder, loc, depth.numSlots, threadsOf(loop).warps));
+      freed.push_back(makePhases(builder, loc, depth.numSlots, warpsThatRelease()));
   }
   FenceAsyncOp::create(builder, loc);
-  simt::BarrierOp::create(builder, loc, /*warp=*/false, /*loader=*/pipeline.hasLoader);
+  meetLoaders(/*withOwn=*/pipeline.hasLoader);
 }
 
-/// Makes the barriers' memory free behind the loop, when no thread waits there any more.
+/// Makes the barriers' memory free behind the loop, when no thread waits there any more, nor those
+/// of a cluster arrive.
 void PipelineRewriter::dropBarriers() {
-  simt::BarrierOp::create(builder, loc, /*warp=*/false);
+  meetLoaders(/*withOwn=*/false);
   for (ArrayRef<Value> all : {ArrayRef(barriers), ArrayRef(freed)})
     for (Value barrier : all)
       PhaseDropOp::create(builder, loc, barrier, depth.numSlots);
@@ -71,7 +89,7 @@ scf::ForOp PipelineRewriter::emitLoader() {
     builder.clone(*op, mapping);
   for (unsigned group = 0; group < pipeline.numGroups(); ++group) {
     Value free = SlotOp::create(builder, loc, freed[group], slot, /*phase=*/IntegerAttr());
-    PhaseAwaitOp::create(builder, loc, free, parityOfSlot);
+    PhaseAwaitOp::create(builder, loc, free, parityOfSlot, pipeline.multicasts());
     copyBoxes(group, mapping, /*exists=*/{}, slot, /*phase=*/{});
   }
   SmallVector<Value> yielded = llvm::map_to_vector(step.carried, [&](unsigned number) {
@@ -96,7 +114,8 @@ void PipelineRewriter::release(Value slot, std::optional<int64_t> phase) {
     for (auto [pipelined, ring] : llvm::zip(pipeline.loads, rings))
       if (pipelined.group == group)
         places.push_back(place(ring));
-    ReleaseOp::create(builder, loc, places, place(barriers[group]), place(freed[group]));
+    ReleaseOp::create(builder, loc, places, place(barriers[group]), place(freed[group]),
+                      pipeline.multicasts());
   }
 }
 
@@ -136,11 +155,13 @@ void PipelineRewriter::goOnInRing(scf::ForOp next, scf::ForOp copying) {
     dropBarriers();
     SmallVector<unsigned> groups =
         llvm::map_to_vector(pipeline.loads, [](const PipelinedLoad &load) { return load.group; });
+    SmallVector<bool> multicast = llvm::map_to_vector(
+        pipeline.loads, [](const PipelinedLoad &load) { return load.isMulticast; });
     SmallVector<Operation *> drops;
     for (Operation *op = next->getNextNode(); op != &*builder.getInsertionPoint();
          op = op->getNextNode())
       drops.push_back(op);
-    ofLoaders.push_back({rings, groups, barriers, freed, depth.numSlots,
+    ofLoaders.push_back({rings, groups, multicast, barriers, freed, depth.numSlots,
                          rings.front().getDefiningOp(), loader, drops, begin, end,
                          pipeline.numQuietLoops});
     return;

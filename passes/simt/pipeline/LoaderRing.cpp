@@ -11,8 +11,9 @@ bool LoaderRing::canServe(LoopPipeline &next, unsigned slotsOfNext) {
   if (loop->getBlock() != first->getBlock() || slotsOfNext != numSlots ||
       next.loads.size() != slots.size())
     return false;
-  for (auto [pipelined, slot, group] : llvm::zip(next.loads, slots, groups))
-    if (pipelined.slot != slot.getType() || pipelined.group != group)
+  for (auto [pipelined, slot, group, multicast] : llvm::zip(next.loads, slots, groups, isMulticast))
+    if (pipelined.slot != slot.getType() || pipelined.group != group ||
+        pipelined.isMulticast != multicast)
       return false;
   for (Operation *op = first; op != loop; op = op->getNextNode())
     for (const PipelinedLoad &pipelined : next.loads)

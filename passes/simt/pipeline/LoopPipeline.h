@@ -18,6 +18,7 @@ struct PipelinedLoad {
   unsigned group = 0;
   TensorMapAttr box = {};
   llvm::SmallVector<mlir::Value> coordinates = {};
+  bool isMulticast = false; // each program of the cluster copies a part of the box for all
 
   /// Returns what the copy needs in its iteration.
   llvm::SmallVector<mlir::Value> sources() {
@@ -58,6 +59,12 @@ struct LoopPipeline {
   bool hasLoader = false;
   /// How many of the loops around it write nothing that is copied, from the innermost on.
   unsigned numQuietLoops = 0;
+
+  /// Returns true if loaders of a cluster copy for one another.
+  bool multicasts() const {
+    return std::any_of(loads.begin(), loads.end(),
+                       [](const PipelinedLoad &load) { return load.isMulticast; });
+  }
 
   unsigned numGroups() const { return loads.back().group + 1; }
 };

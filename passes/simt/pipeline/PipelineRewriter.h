@@ -47,6 +47,8 @@ struct PipelineRewriter {
   // ApplyBoxes.cpp.
   void copyBoxes(unsigned group, const mlir::IRMapping &mapping, mlir::Value exists,
                  mlir::Value slot, mlir::IntegerAttr phase);
+  unsigned warpsThatRelease();
+  void meetLoaders(bool withOwn);
   void makeBarriers();
   void dropBarriers();
   mlir::scf::ForOp emitLoader();

@@ -3,6 +3,7 @@
 #include "ir/target/TargetDesc.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "passes/analysis/ClusterFacts.h"
 #include "passes/analysis/LoaderNeeds.h"
 #include "passes/simt/Boxes.h"
 #include "passes/simt/LayoutRules.h"
@@ -404,6 +405,51 @@ static void takeLoader(LoopPipeline &pipeline) {
         << "no warp of its own starts the copies of this loop: " << obstacle;
 }
 
+/// Divides a box's rows among the programs of a cluster, if each gets whole groups of them.
+static bool divideBox(PipelinedLoad &pipelined, const OperandSlabs &slabs, int64_t numPrograms) {
+  int64_t rows = pipelined.slot.getShape()[1 - slabs.dim];
+  if (rows % (numPrograms * OperandSlabs::kRowsOfGroup) != 0)
+    return false;
+  TensorMapAttr map = pipelined.box;
+  SmallVector<int64_t> box(map.getBox());
+  box[1] = std::min(box[1], rows / numPrograms);
+  pipelined.box = TensorMapAttr::get(map.getContext(), map.getArgument(), map.getElementType(),
+                                     map.getExtents(), map.getStrides(), box, map.getSpanBytes());
+  pipelined.isMulticast = true;
+  return true;
+}
+
+/// Lets the programs of a cluster copy what all of them need once, for all: each a part.
+static void takeMulticast(LoopPipeline &pipeline, const IndexFacts &facts) {
+  scf::ForOp loop = pipeline.loop;
+  int64_t numPrograms = clusterSizeOf(loop);
+  if (numPrograms == 1)
+    return;
+  ClusterFacts shared(facts, clusterOf(loop));
+  StringRef obstacle;
+  if (!pipeline.hasLoader)
+    obstacle = "no warp of its own starts the copies of this loop";
+  else if (!shared.isReachedTogether(loop))
+    obstacle = "it is not known that all of them run this loop equally often";
+  unsigned numShared = 0;
+  for (PipelinedLoad &pipelined : pipeline.loads) {
+    bool isSame = obstacle.empty() && llvm::all_of(pipelined.coordinates, [&](Value coordinate) {
+                    return shared.isShared(coordinate);
+                  });
+    if (isSame && divideBox(pipelined, *slabsOfOperand(facts, pipelined.load), numPrograms))
+      ++numShared;
+  }
+  if (obstacle.empty() && numShared == 0)
+    obstacle = "no tile of this loop is known to be the same in all of them";
+  if (numShared == 0)
+    emitCodedRemark(loop, Code::Multicast) << "the programs of a cluster copy alone: " << obstacle;
+  else
+    emitCodedRemark(loop, Code::Multicast)
+        << "the programs of a cluster copy the tiles of " << numShared << " of "
+        << pipeline.loads.size() << (pipeline.loads.size() == 1 ? " load" : " loads")
+        << " once for all of them";
+}
+
 /// Lists the loads that can be copied ahead.
 std::optional<LoopPipeline> Planner::plan(bool isAsked) {
   collectProducts(isAsked);
@@ -449,5 +495,6 @@ std::optional<LoopPipeline> tw::simt::planPipeline(scf::ForOp loop, bool isAsked
   groupByProducts(*pipeline, numStages);
   planSteps(*pipeline, planner->ahead.getArrayRef());
   takeLoader(*pipeline);
+  takeMulticast(*pipeline, facts);
   return pipeline;
 }
