@@ -29,6 +29,40 @@ RuntimeError tw::tooManyTogether(const LaunchGrid &grid, const std::string &kern
               ", each of which loops over its share of the tiles"};
 }
 
+ClusterExtents tw::clustersOf(const Artifact &artifact) {
+  auto along = [&](const char *axis) {
+    auto found = artifact.resources.find(axis);
+    return found == artifact.resources.end() ? 1 : std::max<int64_t>(1, found->second);
+  };
+  return {along("cluster_x"), along("cluster_y"), along("cluster_z")};
+}
+
+static std::string textOf(const std::array<int64_t, 3> &extents) {
+  return "(" + std::to_string(extents[0]) + ", " + std::to_string(extents[1]) + ", " +
+         std::to_string(extents[2]) + ")";
+}
+
+std::optional<RuntimeError> tw::checkClusters(const LaunchGrid &grid,
+                                              const ClusterExtents &clusters,
+                                              const std::string &kernel) {
+  if (clusters == ClusterExtents{1, 1, 1})
+    return std::nullopt;
+  if (grid.isCooperative)
+    return RuntimeError{RuntimeError::Kind::Launch, Code::DeviceLacksOption,
+                        "kernel " + kernel + " asks for a cooperative grid of clusters",
+                        "leave out launch_cooperative_grid, or num_ctas and cluster_dims"};
+  std::array<int64_t, 3> programs = {grid.programs[0], grid.programs[1], grid.programs[2]};
+  for (unsigned axis = 0; axis < 3; ++axis)
+    if (programs[axis] % clusters[axis] != 0)
+      return RuntimeError{RuntimeError::Kind::Launch, Code::BadGrid,
+                          "the grid " + textOf(programs) + " of kernel " + kernel +
+                              " is not divided into its clusters of " + textOf(clusters) +
+                              " programs",
+                          "round the grid up to multiples of the cluster, and mask what the "
+                          "programs beyond do; or leave out num_ctas and cluster_dims"};
+  return std::nullopt;
+}
+
 RuntimeError tw::tooFewThreads(const LaunchGrid &grid, const std::string &kernel) {
   return {RuntimeError::Kind::Launch, Code::CooperativeGrid,
           "the cooperative grid of kernel " + kernel + " needs " +

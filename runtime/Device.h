@@ -53,6 +53,13 @@ struct LaunchGrid {
 /// says.
 RuntimeError tooManyTogether(const LaunchGrid &grid, const std::string &kernel, uint64_t most,
                              const std::string &reason);
+/// Programs of a cluster along each axis, as a kernel is compiled for.
+using ClusterExtents = std::array<int64_t, 3>;
+/// Reads the clusters of a kernel; {1, 1, 1}: it has none.
+ClusterExtents clustersOf(const Artifact &artifact);
+/// Refuses a grid that is not divided into a kernel's clusters, or is cooperative besides.
+std::optional<RuntimeError> checkClusters(const LaunchGrid &grid, const ClusterExtents &clusters,
+                                          const std::string &kernel);
 /// The refusal of a cooperative grid for whose programs the system has too few threads.
 RuntimeError tooFewThreads(const LaunchGrid &grid, const std::string &kernel);
 

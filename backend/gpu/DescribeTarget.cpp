@@ -1,6 +1,7 @@
 // The pass `describe-target`, with which the passes of every GPU begin.
 #include "backend/gpu/DescribeTarget.h"
 #include "ir/Diagnostic.h"
+#include "ir/simt/Simt.h"
 #include "ir/target/TargetDesc.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "runtime/codes/Codes.h"
@@ -25,6 +26,9 @@ static std::string powersUpTo(unsigned most) {
 static LogicalResult describeTarget(ModuleOp module, const TargetDescription &description) {
   tile::TargetAttr target = description.describe(*module.getContext());
   module->setAttr(kTargetAttribute, target);
+  if (description.cluster != std::array<int64_t, 3>{1, 1, 1})
+    module->setAttr(simt::kCluster,
+                    DenseI64ArrayAttr::get(module.getContext(), description.cluster));
   Operation *place = module;
   for (auto kernel : module.getOps<func::FuncOp>())
     place = kernel;

@@ -15,6 +15,7 @@ struct TargetDescription {
   /// Reports options of the launch that the machine cannot keep, on the kernel; may be null.
   std::function<mlir::LogicalResult(mlir::Operation *kernel)> checkOptions;
   unsigned numWarps;
+  std::array<int64_t, 3> cluster = {1, 1, 1}; // programs along each axis of the grid
 };
 
 /// Writes the machine's facts into the module, for all passes that follow, and reports a number of

@@ -21,6 +21,9 @@ static constexpr const char *kLibrary = "cuda-library", *kAssemblers = "assemble
 /// The option of launches that may begin before those that they depend on have ended.
 static constexpr const char *kEarlyLaunch = "early-launch";
 
+/// The option of launches whose programs are there in clusters.
+static constexpr const char *kCluster = "cluster";
+
 static AssemblerSettings assemblersIn(const TargetSettings &settings) {
   AssemblerSettings assemblers{{}, /*searchesMachine=*/true};
   if (auto first = settings.find(kAssemblers); first != settings.end())
@@ -52,6 +55,8 @@ static TargetKind kindOfArchs(const char *name) {
     facts.sharedBytes = arch->sharedBytes;
     if (llvm::is_contained(arch->features, tile::Feature::DependentLaunches))
       facts.options.push_back(kEarlyLaunch);
+    if (arch->number >= kFirstWithClusters)
+      facts.options.push_back(kCluster);
   };
   return kind;
 }
@@ -98,6 +103,7 @@ static TargetKind installedKind() {
   TargetKind kind = nvidiaKind("cuda");
   kind.facts.hasMemory = true;
   kind.facts.options.push_back(kEarlyLaunch); // which older ones are compiled without
+  kind.facts.options.push_back(kCluster);     // which older ones are refused
   kind.facts.memory = {"cuda", "cuda", {/*kDLCUDA=*/2, /*kDLCUDAManaged=*/13}};
   gpu::addInstalledGpus(kind, {&nvidia::cudaDriver(), kLibrary, openGpu});
   return kind;

@@ -14,10 +14,13 @@
 #include "backend/nvidia/assemble/CubinResources.h"
 #include "backend/nvidia/assemble/FileStamps.h"
 #include "backend/nvidia/assemble/RegisterLimit.h"
+#include "ir/Diagnostic.h"
+#include "ir/simt/Simt.h"
 #include "ir/target/TargetDesc.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "passes/Passes.h"
 #include "passes/Pipeline.h"
+#include "runtime/codes/Codes.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/TargetSelect.h"
@@ -116,6 +119,37 @@ ArrayRef<CodeStage> NvidiaTarget::codeStages() const {
   return stages;
 }
 
+/// Returns the programs of a cluster along each axis, of the option "cluster=XxYxZ".
+static std::array<int64_t, 3> clusterOf(const CompileOptions &options) {
+  std::array<int64_t, 3> cluster = {1, 1, 1};
+  std::optional<StringRef> text = extraOption(options, "cluster");
+  SmallVector<StringRef, 3> extents;
+  if (text)
+    text->split(extents, 'x');
+  for (auto [extent, number] : llvm::zip(extents, cluster))
+    if (extent.getAsInteger(10, number))
+      return {1, 1, 1};
+  return cluster;
+}
+
+/// Refuses clusters that the GPU does not have.
+static LogicalResult checkCluster(std::array<int64_t, 3> cluster, const NvidiaArch &arch,
+                                  Operation *place) {
+  if (cluster == std::array<int64_t, 3>{1, 1, 1})
+    return success();
+  if (arch.number < kFirstWithClusters)
+    return emitCoded(place, Code::DeviceLacksOption)
+           << arch.name << " has no clusters: GPUs from sm_" << kFirstWithClusters << " on do";
+  bool isPositive = llvm::all_of(
+      cluster, [](int64_t extent) { return extent > 0 && extent <= int64_t(kMostInCluster); });
+  auto [x, y, z] = cluster;
+  if (isPositive && x * y * z <= int64_t(kMostInCluster))
+    return success();
+  return emitCoded(place, Code::DeviceLacksOption)
+         << "a cluster of (" << x << ", " << y << ", " << z << ") programs is none that GPUs have: "
+         << "it has 1 to " << kMostInCluster;
+}
+
 void NvidiaTarget::addPasses(StagedPasses &passes, const CompileOptions &options) const {
   unsigned numWarps = gpu::numWarpsOf(options);
   NvidiaChoices choices{.roundsSeparately = hasExtraOption(options, "no-fusion"),
@@ -125,8 +159,13 @@ void NvidiaTarget::addPasses(StagedPasses &passes, const CompileOptions &options
   auto describe = [=, &arch = arch](MLIRContext &context) {
     return describeNvidia(context, arch, choices);
   };
-  auto check = [options](Operation *kernel) { return nvidia::checkMaxRegisters(options, kernel); };
-  addSimtPasses(passes, gpu::createDescribeTarget({arch.name.str(), describe, check, numWarps}),
+  std::array<int64_t, 3> cluster = clusterOf(options);
+  auto check = [=, &arch = arch](Operation *kernel) -> LogicalResult {
+    return success(succeeded(nvidia::checkMaxRegisters(options, kernel)) &&
+                   succeeded(checkCluster(cluster, arch, kernel)));
+  };
+  addSimtPasses(passes,
+                gpu::createDescribeTarget({arch.name.str(), describe, check, numWarps, cluster}),
                 numWarps, unsigned(std::max(options.numStages, 1)));
   passes.beginStage("llvm-dialect", "the LLVM dialect only, with the machine's intrinsics and "
                                     "tables of source lines");
@@ -142,6 +181,9 @@ bool NvidiaTarget::emitPtx(ModuleOp lowered, Artifact &artifact, std::string &er
   artifact.resources["arch"] = arch.number;
   if (hasFeature(targetOf(lowered), tile::Feature::EarlyLaunch))
     artifact.resources["early_launch"] = 1;
+  auto [x, y, z] = simt::clusterOf(lowered);
+  if (x * y * z > 1)
+    artifact.resources.insert({{"cluster_x", x}, {"cluster_y", y}, {"cluster_z", z}});
   return true;
 }
 

@@ -211,6 +211,11 @@ static int tw_check_programs(const struct tw_gpus *gpus, const struct tw_gpu_lau
                    "the grid of %s has more than %d programs along its second or third axis: put "
                    "the longest axis first",
                    job->kernel->name, most_later_programs);
+  for (unsigned axis = 0; axis < 3; ++axis)
+    if (job->grid[axis] % code->cluster[axis] != 0)
+      return tw_fail(error, TILEWRIGHT_BAD_GRID,
+                     "the grid of %s is not divided into its clusters of (%u, %u, %u) programs",
+                     job->kernel->name, code->cluster[0], code->cluster[1], code->cluster[2]);
   if (most_threads && job->grid[0] > most_threads / code->num_threads)
     return tw_fail(error, TILEWRIGHT_BAD_GRID,
                    "the grid of %s has more than %u programs of %u threads along its first axis",

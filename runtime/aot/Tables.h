@@ -73,6 +73,7 @@ struct tw_gpu_code {
   const struct tw_map *maps; /* what the code gets behind its parameters */
   unsigned num_maps;
   unsigned launches_early; /* it waits by itself for the launches before it */
+  unsigned cluster[3];     /* programs along each axis that it is launched with together */
 };
 
 /* One specialization. Variants of a kernel stand in the order in which they are tried. */

@@ -8,8 +8,10 @@ func.func @loader(%p: !tile.ptr<f16>, %m: i32, %s: i32, %b: !simt.shared<[16, 32
   %zero = arith.constant 0 : i32
   %free = simt.alloc_shared "free" slots 1 : !simt.shared<[1], i64, #tile.layout<[1] offset = []>>
   simt.phase_init %free slots 1 count 8 : !simt.shared<[1], i64, #tile.layout<[1] offset = []>>
-  // CHECK: simt.loader cluster {
-  simt.loader cluster {
+  // CHECK: simt.barrier loader cluster
+  simt.barrier loader cluster
+  // CHECK: simt.loader {
+  simt.loader {
     // CHECK-NEXT: simt.phase_await %{{.*}}, %{{.*}} cluster :
     simt.phase_await %free, %zero cluster : !simt.shared<[1], i64, #tile.layout<[1] offset = []>>
     // CHECK-NEXT: simt.box_copy maps [0] at[%{{.*}}, %{{.*}}] to %{{.*}} on %{{.*}} multicast [true] :

@@ -7,6 +7,7 @@
 #include "llvm/ADT/Hashing.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
+#include "llvm/Support/FormatVariadic.h"
 #include <algorithm>
 #include <cstring>
 #include <mutex>
@@ -120,6 +121,8 @@ static Key keyOf(const library::BoundArguments &bound, const LaunchOptions &opti
   addText(key, options.device);
   key.push_back(uint64_t(options.numWarps) << 32 | uint64_t(options.numStages) << 1 |
                 uint64_t(options.debug));
+  for (int32_t extent : {options.cluster.x, options.cluster.y, options.cluster.z})
+    key.push_back(uint32_t(extent));
   key.push_back(uint64_t(options.launchPdl) << 1 | uint64_t(usesMaps));
   return key;
 }
@@ -152,6 +155,24 @@ struct Wanted {
 };
 } // namespace
 
+static bool asksForClusters(const LaunchOptions &options) {
+  const Grid &cluster = options.cluster;
+  return cluster.x != 1 || cluster.y != 1 || cluster.z != 1;
+}
+
+/// Refuses clusters on GPUs that have none.
+static std::optional<RuntimeError> checkClusters(const LaunchOptions &options) {
+  std::optional<TargetFacts> facts = api::targetFacts(options.device);
+  bool isRefused = asksForClusters(options) && facts && facts->warpSize > 1 &&
+                   !llvm::is_contained(facts->options, "cluster");
+  if (!isRefused)
+    return std::nullopt;
+  return RuntimeError{RuntimeError::Kind::Launch, Code::DeviceLacksOption,
+                      "the launch asks for clusters of programs, which " + options.device +
+                          " does not have",
+                      "leave LaunchOptions::cluster out for this device"};
+}
+
 /// The further options of a compilation, of those that the device heeds.
 static std::string extraOptions(const Wanted &wanted) {
   std::optional<TargetFacts> facts = api::targetFacts(wanted.options.device);
@@ -162,6 +183,10 @@ static std::string extraOptions(const Wanted &wanted) {
   };
   add(wanted.options.launchPdl, "early-launch");
   add(!wanted.usesMaps, "no-tensor-maps");
+  const Grid &cluster = wanted.options.cluster;
+  if (asksForClusters(wanted.options) && facts && facts->warpSize > 1)
+    extra += (extra.empty() ? "" : ",") +
+             llvm::formatv("cluster={0}x{1}x{2}", cluster.x, cluster.y, cluster.z).str();
   return extra;
 }
 
@@ -169,6 +194,10 @@ static std::shared_ptr<const Ready> compileReady(const Wanted &wanted,
                                                  const library::BoundArguments &bound, Key key,
                                                  uint64_t hash, Status &status) {
   const LaunchOptions &options = wanted.options;
+  if (std::optional<RuntimeError> error = checkClusters(options)) {
+    status = failed(*error);
+    return nullptr;
+  }
   Specialization specialization;
   specialization.arguments = library::specsOf(wanted.signature, bound);
   specialization.options = {options.numWarps, options.numStages, options.debug,

@@ -10,7 +10,6 @@
 #include <string_view>
 #include <type_traits>
 #include <vector>
-
 #define TILEWRIGHT_API __attribute__((visibility("default")))
 namespace tilewright {
 
@@ -99,6 +98,7 @@ struct LaunchOptions {
   void *stream = nullptr;     // of GPUs: the driver's handle
   int numWarps = 4, numStages = 3;
   bool debug = false; // device assertions, overflow and bounds checks
+  Grid cluster = {};  // programs of a cluster along each axis (NVIDIA GPUs from sm_90 on)
   bool launchPdl = false; // begin before earlier launches of the stream end, and wait (from sm_90 on)
 };
 

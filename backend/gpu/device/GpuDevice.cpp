@@ -52,6 +52,7 @@ public:
   std::vector<ArtifactParameter> parameters;
   std::unique_ptr<KernelMaps> maps; // null: the kernel has none
   unsigned numThreads = 0, dynamicSharedBytes = 0;
+  ClusterExtents clusters = {1, 1, 1};
   bool launchesEarly = false; // it waits by itself for the launches before
   std::atomic<bool> wasLaunched = false;
 };
@@ -191,6 +192,7 @@ std::shared_ptr<LoadedKernel> GpuDevice::load(const Artifact &artifact, RuntimeE
   kernel->name = artifact.symbol;
   kernel->parameters = artifact.parameters;
   kernel->numThreads = unsigned(std::max<int64_t>(1, resourceOf(artifact, "threads", 0)));
+  kernel->clusters = clustersOf(artifact);
   kernel->launchesEarly = resourceOf(artifact, "early_launch", 0) != 0 &&
                           context->kind().launchEarly &&
                           context->call().launchByConfiguration.function;
@@ -321,6 +323,8 @@ std::optional<RuntimeError> GpuDevice::launch(LoadedKernel &loaded, const Launch
                                               std::span<const LaunchArgument> arguments) {
   auto &kernel = static_cast<LoadedGpuKernel &>(loaded);
   if (std::optional<RuntimeError> error = checkGrid(grid, context->kind(), kernel.numThreads))
+    return error;
+  if (std::optional<RuntimeError> error = checkClusters(grid, kernel.clusters, kernel.name))
     return error;
   if (std::optional<RuntimeError> error = checkArguments(kernel, arguments))
     return error;

@@ -44,6 +44,10 @@ struct NvidiaArch {
   nvidia::ReleaseRange bestAssemblers = {};
 };
 
+/// The `number` of the first GPU whose programs may be launched in clusters, of so many at most
+/// (CUDA C++ Programming Guide, "Thread Block Clusters").
+inline constexpr unsigned kFirstWithClusters = 90, kMostInCluster = 8;
+
 /// All of them, the oldest first.
 llvm::ArrayRef<NvidiaArch> nvidiaArchTable();
 /// Null when there is no such GPU.

@@ -24,6 +24,7 @@ public:
   std::vector<TensorMapRecipe> tensorMaps;
   std::shared_ptr<LoadedKernel> promises; // null: there are none to check
   int64_t numThreads = 0, sharedBytes = 0;
+  ClusterExtents clusters = {1, 1, 1};
   bool beginsEarly = false;
   const Function &entry() const { return *program.findKernel(symbol); }
 };
@@ -142,6 +143,7 @@ std::shared_ptr<LoadedKernel> WarpsimDevice::load(const Artifact &artifact, Runt
   kernel->numThreads = resourceOf(artifact, "threads", 4 * kernel->program.waveSize);
   kernel->sharedBytes = resourceOf(artifact, "shared_bytes", 0);
   kernel->beginsEarly = resourceOf(artifact, "early_launch", 0) != 0;
+  kernel->clusters = clustersOf(artifact);
   kernel->tensorMaps = artifact.tensorMaps;
   for (const ArtifactBuffer &buffer : artifact.sharedBuffers)
     kernel->sharedBuffers.push_back({buffer.name, uint32_t(buffer.offset), uint32_t(buffer.bytes)});
@@ -383,6 +385,8 @@ std::optional<RuntimeError> WarpsimDevice::launch(LoadedKernel &loaded, const La
                                                   std::span<const LaunchArgument> arguments) {
   auto &kernel = static_cast<SimulatedKernel &>(loaded);
   if (std::optional<RuntimeError> error = checkGrid(grid))
+    return error;
+  if (std::optional<RuntimeError> error = checkClusters(grid, kernel.clusters, kernel.symbol))
     return error;
   if (grid.isCooperative && grid.numPrograms() > kMostTogether)
     return tooManyTogether(grid, kernel.symbol, kMostTogether, "the simulator keeps them all");

@@ -152,7 +152,6 @@ class CompiledKernel:
             shared=self.shared,
             key=self.key,
             hash=self.key,
-            num_ctas=1,
             warp_size=TargetName(self.native.target).warp_size,
             **self.request.options._asdict(),
         )

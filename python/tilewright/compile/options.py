@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Mapping
 from enum import Enum
@@ -53,6 +54,25 @@ def is_flag(value: Any) -> bool:
     return isinstance(value, (bool, int)) and value in (0, 1)
 
 
+def _on_clusters(device: Device) -> Effect:
+    if _CLUSTER in device.options:
+        return Effect.DONE
+    return Effect.REFUSED if device.is_gpu else Effect.NONE
+
+
+def _is_cluster_size(value: Any) -> bool:
+    return is_count(value) and 0 < value <= _MOST_IN_CLUSTER
+
+
+def _is_cluster(value: Any) -> bool:
+    return (
+        isinstance(value, (tuple, list))
+        and len(value) == 3
+        and all(is_count(extent) and extent > 0 for extent in value)
+        and math.prod(value) <= _MOST_IN_CLUSTER
+    )
+
+
 def _is_libraries(value: Any) -> bool:
     pairs = value.items() if isinstance(value, Mapping) else value
     return isinstance(value, (Mapping, list, tuple)) and all(
@@ -68,6 +88,11 @@ def flag(effects: Callable[[Device], Effect], why: str, neutral: tuple[Any, ...]
 
 
 _EARLY_LAUNCH = "early-launch"
+_CLUSTER = "cluster"
+_MOST_IN_CLUSTER = 8
+_NO_CLUSTERS = (
+    "leave it out: among GPUs, NVIDIA's from sm_90 on have clusters; elsewhere it changes nothing"
+)
 _ON_ONE_CORE = "a program runs on one core there, whatever the number"
 OTHER_VENDOR = "a hint for another vendor's code generator: results do not depend on it"
 
@@ -108,6 +133,22 @@ class Options(NamedTuple):
             (False, None),
         ),
     ] = False
+    # Neighbouring programs along the first axis that form a cluster, where the device has clusters.
+    num_ctas: Annotated[
+        int,
+        LaunchOption(
+            _on_clusters, _NO_CLUSTERS, (1, None),
+            _is_cluster_size, "a number from 1 to 8",
+        ),
+    ] = 1  # fmt: skip
+    # Programs of a cluster along each axis of the grid.
+    cluster_dims: Annotated[
+        tuple[int, int, int],
+        LaunchOption(
+            _on_clusters, _NO_CLUSTERS, ((1, 1, 1), [1, 1, 1], None), _is_cluster,
+            "three numbers of programs along the axes of the grid, whose product is at most 8",
+        ),
+    ] = (1, 1, 1)  # fmt: skip
     # With `debug`: check integers' + - *.
     sanitize_overflow: Annotated[bool, flag(everywhere(Effect.DONE), "", (True, None))] = True
     # Bitcode that `extern_elementwise` calls.
@@ -137,12 +178,19 @@ class Options(NamedTuple):
         ),
     ] = None  # fmt: skip
 
+    @property
+    def cluster(self) -> tuple[int, int, int]:
+        """The programs of a cluster along each axis of the grid."""
+        return (self.num_ctas, 1, 1) if self.cluster_dims == (1, 1, 1) else self.cluster_dims
+
     def extra(self, device: str) -> list[str]:
         """What has no field of its own in the native module, as its further options."""
         heeded = device_named(device).options
         words = ["wraps"] if self.debug and not self.sanitize_overflow else []
         if self.launch_pdl and _EARLY_LAUNCH in heeded:
             words.append(_EARLY_LAUNCH)
+        if self.cluster != (1, 1, 1) and _CLUSTER in heeded:
+            words.append(f"{_CLUSTER}={'x'.join(map(str, self.cluster))}")
         if "bitcode" in heeded:
             words += [library.word for library in self.extern_libs]
         numbers = [(name, value) for name, value in zip(self._fields, self) if name in heeded]

@@ -125,9 +125,10 @@ class _Variant:
                     f"  {{{_MAKERS[code.backend]}, {code.arch:#x}, {int(form == 'ptx')}, "
                     f"{int(code.is_only)}, {name}_{form}, {_text(code.symbol)}, {code.num_threads}, "
                     f"{code.shared_bytes}, {name}_parameters, {len(code.parameters)}, "
-                    f"{maps}, {num_maps}, {code.resources.get('early_launch', 0)}}},"
+                    f"{maps}, {num_maps}, {code.resources.get('early_launch', 0)}, "
+                    f"{{{', '.join(str(code.resources.get(f'cluster_{axis}', 1)) for axis in 'xyz')}}}}},"
                 )
-        yield "  {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}};"
+        yield "  {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0, 0, 0}}};"
 
     def _grid(self) -> Iterator[str]:
         grid = self.specialization.grid

@@ -22,7 +22,7 @@ from .from_signature import FromSignature
 from .inspection import Inspection
 from .interface import KernelInterface
 from .loaded_kernels import LoadedKernels
-from .options import Chosen, check_option, chosen_of
+from .options import Chosen, check_clusters, check_option, chosen_of
 from .overlap import mark_overlaps
 from .parameters import Binder, Parameter, parameters_of
 from .parts import part_names, spread_parts
@@ -341,6 +341,7 @@ class JITFunction(FromSignature, Inspection, KernelInterface, ByReference):
 
     def _request(self, key: tuple[Any, ...], values: tuple[Any, ...]) -> Request:
         device, options, facts = key
+        check_clusters(options, device, self.fn.__name__)
         constants = tuple(
             None if isinstance(fact, Facts) else value for fact, value in zip(facts, values)
         )

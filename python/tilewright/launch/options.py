@@ -15,6 +15,7 @@ from ..compile.options import (
     OTHER_VENDOR,
     Effect,
     LaunchOption,
+    Options,
     everywhere,
     flag,
     is_count,
@@ -48,18 +49,6 @@ _OF_LAUNCHES: dict[str, LaunchOption] = {
         (None,),
         _is_stream,
         "a CUDA stream: an object with `cuda_stream`, as torch's, or the driver's handle",
-    ),
-    "num_ctas": LaunchOption(
-        on_gpus(Effect.REFUSED),
-        "leave it out, or write 1: programs are not spread over clusters",
-        (1, None),
-        lambda value: is_count(value) and value > 0,
-        "a positive number",
-    ),
-    "cluster_dims": LaunchOption(
-        on_gpus(Effect.REFUSED),
-        "leave it out, or write (1, 1, 1): programs are not spread over clusters",
-        ((1, 1, 1), [1, 1, 1], None),
     ),
     "launch_cooperative_grid": flag(everywhere(Effect.DONE), "", (False, None)),
     "ir_override": LaunchOption(
@@ -120,6 +109,12 @@ def check_option(name: str, value: Any, device: str, kernel: str) -> None:
             code="TW0415",
             hint=option.why,
         )
+
+
+def check_clusters(options: Options, device: str, kernel: str) -> None:
+    """Refuse clusters where the device has none. Raises LaunchError TW0415."""
+    check_option("num_ctas", options.num_ctas, device, kernel)
+    check_option("cluster_dims", options.cluster_dims, device, kernel)
 
 
 def _check_device(name: str, value: Any, device: str, kernel: str) -> None:

@@ -378,14 +378,30 @@ def _checked_numbers(options: Options) -> tuple[int, int, int | None]:
     return int(warps), int(stages), registers
 
 
+def _checked_clusters(options: Options, kernel: str) -> tuple[int, tuple[int, int, int]]:
+    """The programs of a cluster, and those along each axis. Raises LaunchError TW0416."""
+    count = static.unwrap(options.num_ctas) or 1
+    x, y, z = static.unwrap(options.cluster_dims) or (1, 1, 1)
+    if 1 not in (count, x * y * z) and count != x * y * z:
+        raise LaunchError(
+            f"num_ctas={count} and cluster_dims={(x, y, z)} of the launch of {kernel} are clusters of "
+            "different sizes",
+            code="TW0416",
+            hint="write one of the two: num_ctas=2 means cluster_dims=(2, 1, 1)",
+        )
+    return int(count), (int(x), int(y), int(z))
+
+
 def checked_options(options: Options, kernel: str) -> Options:
     """The options as plain values. Raises LaunchError TW0410 or TW0416 for impossible ones."""
-    for name in ("enable_fp_fusion", "tensor_maps", "launch_pdl", "sanitize_overflow", "extern_libs"):
+    for name in ("enable_fp_fusion", "tensor_maps", "launch_pdl", "num_ctas", "cluster_dims",
+                 "sanitize_overflow", "extern_libs"):  # fmt: skip
         check_option(name, getattr(options, name), "cpu", kernel)
     fusion = static.unwrap(options.enable_fp_fusion)
     sanitizes = static.unwrap(options.sanitize_overflow)
     maps = static.unwrap(options.tensor_maps)
     warps, stages, registers = _checked_numbers(options)
+    num_ctas, cluster_dims = _checked_clusters(options, kernel)
     # The environment counts more than a launch's debug=False, as for Triton's callers.
     debug = bool(options.debug) or knobs.settings().is_debug
     return options._replace(
@@ -393,6 +409,7 @@ def checked_options(options: Options, kernel: str) -> Options:
         enable_fp_fusion=knobs.settings().fuses_products if fusion is None else bool(fusion),
         tensor_maps=maps is None or bool(maps),
         launch_pdl=bool(static.unwrap(options.launch_pdl)),
+        num_ctas=num_ctas, cluster_dims=cluster_dims,
         sanitize_overflow=not debug or sanitizes is None or bool(sanitizes),
         extern_libs=libraries_of(options.extern_libs, kernel),
     )  # fmt: skip

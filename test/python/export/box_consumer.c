@@ -226,6 +226,17 @@ static void test_early(void) {
   check(calls(p, " early\n") == 1, "a late launch without maps");
 }
 
+/* Programs of a cluster are launched together: a grid that has half of one is refused. */
+static void test_clustered(void) {
+  struct problem *p = new_problem(9);
+  const struct tilewright_launch odd = {{3, 0, 0}, TILEWRIGHT_CURRENT_GPU, NULL};
+  struct tilewright_error error;
+  expect(p, &whole, NUM_MAPS, NUM_MAPS);
+  const uint16_t *a = (const uint16_t *)(uintptr_t)p->a, *b = (const uint16_t *)(uintptr_t)p->b;
+  int code = product(DEPTH, a, b, (float *)(uintptr_t)p->c, ROWS, DEPTH, COLUMNS, &odd, &error);
+  check(code == TILEWRIGHT_BAD_GRID && strstr(error.message, "clusters of (2, 1, 1)"), "a refusal");
+}
+
 static void *launch_often(void *seed) {
   enum { ROUNDS = 6 };
   struct problem *p = new_problem(*(unsigned *)seed);
@@ -263,6 +274,7 @@ int main(int count, char **words) {
                {"old_driver", test_old_driver},
                {"earlier_gpu", test_earlier_gpu},
                {"early", test_early},
+               {"clustered", test_clustered},
                {"threads", test_threads}};
   for (size_t i = 0; count > 1 && i < sizeof(tests) / sizeof(tests[0]); ++i)
     if (strcmp(words[1], tests[i].name) == 0) {

@@ -26,7 +26,7 @@ def product(
     tw.store(c + m[:, None] * BN + n[None, :], total, mask=m[:, None] < M)
 
 
-def made(name: str, **options: bool) -> tw.Package:
+def made(name: str, **options: int) -> tw.Package:
     """The product, for aligned arrays and for any."""
     package = tw.Package(name)
     for types in (_TYPES, _ANY_ADDRESS):
@@ -39,3 +39,4 @@ def made(name: str, **options: bool) -> tw.Package:
 package = made("boxes")
 plain = made("boxes", tensor_maps=False)
 early = made("boxes", launch_pdl=True)
+clustered = made("boxes", num_ctas=2)

@@ -183,6 +183,26 @@ static void testMaps() {
   }
 }
 
+/// Programs of a cluster are launched together, where the device has clusters.
+static void testClusters() {
+  Kernel kernel = load("scale");
+  std::vector<float> x(1024, 2.0f), out(1024, -1.0f);
+  auto launch = [&](const char *device, int programs, int size) {
+    tilewright::LaunchOptions there;
+    there.device = device;
+    there.cluster = {size, 1, 1};
+    return kernel.launch({programs}, {{x.data(), x.size()}, {out.data(), out.size()}, 1024, 3.0f},
+                         there);
+  };
+  Status done = launch("sim:sm_90a", 4, 2);
+  check(bool(done), done.text());
+  done = launch("cpu", 3, 2); // a program runs on one core
+  check(bool(done), done.text());
+  checkError(launch("sim:sm_90a", 3, 2), "TW0402", "clusters of (2, 1, 1)");
+  checkError(launch("sim:sm_90a", 16, 16), "TW0415", "cluster of (16, 1, 1)");
+  checkError(launch("sim:sm_80", 4, 2), "TW0415", "asks for clusters");
+}
+
 /// With a context and memory of the program's own, as beside another library.
 static void testGpu() {
   driver cuda = open_driver();
@@ -266,5 +286,6 @@ int main(int count, char **words) {
   testErrors();
   testNull();
   testMaps();
+  testClusters();
   puts("passed");
 }

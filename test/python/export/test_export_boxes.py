@@ -95,6 +95,13 @@ def test_a_package_of_early_launches(tmp_path: Path) -> None:
     exported.passed(program, "earlier_gpu", **exported.with_double(tmp_path / "old", words))
 
 
+def test_a_package_of_clusters(tmp_path: Path) -> None:
+    folder = package(tmp_path / "clustered", "nvidia:sm_90a", name="clustered")
+    assert [code["resources"]["cluster_x"] for code in codes(folder)] == [2, 2]
+    program = built(folder, tmp_path / "consumer", "gcc", "-std=c11")
+    exported.passed(program, "clustered", **exported.with_double(tmp_path / "lib", HOPPER))
+
+
 def test_more_maps_than_a_launch_passes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -125,13 +125,26 @@ def test_each_option_on_each_kind_of_device(module: Module, name: str, kind: str
     [
         ("stream", "main"), ("stream", -1), ("stream", True), ("num_ctas", 0), ("num_ctas", "2"),
         ("launch_pdl", "yes"), ("launch_cooperative_grid", 2), ("enable_fp_fusion", "off"),
-        ("kpack", 3), ("kpack", 0), ("kpack", True),
+        ("kpack", 3), ("kpack", 0), ("kpack", True), ("num_ctas", 16), ("cluster_dims", (2, 2, 4)),
+        ("cluster_dims", (2, 0, 1)), ("cluster_dims", 2),
     ],
 )  # fmt: skip
 def test_impossible_values_are_refused(module: Module, name: str, value: Any) -> None:
     with pytest.raises(tw.LaunchError, match=name) as error:
         copy[1](*arrays("cpu"), 64, **{name: value})
     assert error.value.code == "TW0416"
+
+
+def test_two_options_say_how_large_clusters_are(module: Module) -> None:
+    with tw.device("nvidia:sm_90a"):
+        copy[2](*arrays("cpu"), 64, num_ctas=2)
+        copy[2](*arrays("cpu"), 64, cluster_dims=[2, 1, 1])
+        copy[2](*arrays("cpu"), 64, num_ctas=2, cluster_dims=(1, 2, 1))
+        with pytest.raises(tw.LaunchError, match="different sizes") as error:
+            copy[2](*arrays("cpu"), 64, num_ctas=2, cluster_dims=(4, 1, 1))
+    assert error.value.code == "TW0416"
+    extra = [specialization.options[3].split(",")[0] for _, specialization, *_ in module.compilations]
+    assert extra == ["cluster=2x1x1", "cluster=2x1x1", "cluster=1x2x1"]
 
 
 def test_a_stream_object_is_used_on_its_own_device_only(module: Module) -> None:
@@ -147,7 +160,7 @@ def test_a_stream_object_is_used_on_its_own_device_only(module: Module) -> None:
 def test_options_of_compile_and_warmup_are_checked_too(module: Module) -> None:
     signature = {"out": "*fp32", "x": "*fp32"}
     with pytest.raises(tw.LaunchError) as error:
-        copy.compile(signature, {"BLOCK": 64}, device="cuda:0", num_ctas=2)
+        copy.compile(signature, {"BLOCK": 64}, device="sim:sm_80", num_ctas=2)
     assert error.value.code == "TW0415"
     with pytest.raises(tw.LaunchError, match="num_warp") as error:
         copy.compile(signature, {"BLOCK": 64}, num_warp=2)

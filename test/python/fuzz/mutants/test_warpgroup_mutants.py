@@ -56,6 +56,8 @@ AT_LEAST = {
     "sums apart, with a loader": (75, 20),
     "masked, with a loader": (60, 20),
     "loader of attention": (60, 20),
+    "cluster, 2 stages": (70, 15),
+    "cluster, 3 stages": (90, 15),
     "stores": (50, 20),
     "stores of the same rows, 8 warps": (70, 25),
     "ring of tiles": (70, 20),

@@ -30,6 +30,20 @@ def product(
 
 
 @tw.jit
+def clustered_product(
+    a, b, c, K, BM: tw.constexpr, BN: tw.constexpr, BK: tw.constexpr, LOADER: tw.constexpr
+):
+    """C = A B, of which each program has rows: all of them need the same tiles of B."""
+    m, n, k = tw.program_id(0) * BM + tw.arange(0, BM), tw.arange(0, BN), tw.arange(0, BK)
+    acc = tw.zeros((BM, BN), tw.float32)
+    for start in tw.range(0, K, BK, warp_specialize=LOADER):
+        x = tw.load(a + m[:, None] * K + (start + k)[None, :])
+        y = tw.load(b + (start + k)[:, None] * BN + n[None, :])
+        acc = tw.dot(x, y, acc)
+    tw.store(c + m[:, None] * BN + n[None, :], acc)
+
+
+@tw.jit
 def masked_product(
     a, b, c, M, N, K, BM: tw.constexpr, BN: tw.constexpr, BK: tw.constexpr, LOADER: tw.constexpr
 ):

@@ -64,6 +64,26 @@ TEST_F(CudaTest, KernelsThatWaitForEarlierLaunchesMayBeginBeforeThoseEnd) {
   EXPECT_NE(failure->message.find("cuLaunchKernelEx"), std::string::npos) << failure->message;
 }
 
+TEST_F(CudaTest, GridsAreDividedIntoClusters) {
+  configure("capability=90");
+  std::shared_ptr<Device> device = openDevice();
+  ASSERT_NE(device, nullptr) << error.message;
+  Artifact clustered = cudaArtifact();
+  clustered.resources["cluster_x"] = 2;
+  // The code says by itself how large its clusters are.
+  ASSERT_FALSE(launchOnce(*device, clustered, {{4, 2, 3}, 0x77}));
+  EXPECT_TRUE(hasCalled("cuLaunchKernel scale grid=4,2,3")) << record();
+  std::optional<RuntimeError> failure = launchOnce(*device, clustered, {{3, 2, 3}, 0x77});
+  ASSERT_TRUE(failure);
+  EXPECT_EQ(failure->code, Code::BadGrid);
+  EXPECT_NE(failure->message.find("clusters of (2, 1, 1)"), std::string::npos) << failure->message;
+  LaunchGrid together{{4, 1, 1}, 0x77};
+  together.isCooperative = true;
+  failure = launchOnce(*device, clustered, together);
+  ASSERT_TRUE(failure);
+  EXPECT_EQ(failure->code, Code::DeviceLacksOption);
+}
+
 TEST_F(CudaTest, NothingIsOpenedBeforeItIsNeeded) {
   std::optional<CudaGpu> gpu = openGpu();
   ASSERT_TRUE(gpu);

@@ -1,0 +1,215 @@
+"""Programs of a cluster copy a box that all of them need once, for all: multicast."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from gpu.launching import ARCHS, BOX_SETTINGS, Setting
+from gpu.products.test_gpu_matmul import assert_equal, integers, launch, poisoned
+
+import tilewright as tw
+from tilewright.compile import CompiledKernel, compile_request
+
+torch = pytest.importorskip("torch")
+pytestmark = [pytest.mark.usefixtures("compiler", "hopper"), pytest.mark.one_machine]
+
+
+def multicasts(compiled: CompiledKernel) -> int:
+    """Copies of boxes to all programs of the cluster, in the code."""
+    return compiled.asm["ptx"].count(".multicast::cluster")
+
+
+def reasons(compiled: CompiledKernel) -> list[str]:
+    """What is said of the programs of a cluster."""
+    return [r["message"] for r in compiled.remarks if r["code"] == "TW0371"]
+
+
+@tw.jit
+def matmul(
+    a, b, c, M, N, K, ORDER: tw.constexpr, COLUMNS: tw.constexpr,
+    BM: tw.constexpr, BN: tw.constexpr, BK: tw.constexpr,
+):  # fmt: skip
+    """c = a @ b, with programs in several orders."""
+    if ORDER == "axes":
+        row, column = tw.program_id(0), tw.program_id(1)
+    elif ORDER == "known columns":
+        row, column = tw.program_id(0) // COLUMNS, tw.program_id(0) % COLUMNS
+    else:
+        columns = tw.cdiv(N, BN)
+        row, column = tw.program_id(0) // columns, tw.program_id(0) % columns
+    m, n, k = row * BM + tw.arange(0, BM), column * BN + tw.arange(0, BN), tw.arange(0, BK)
+    total = tw.zeros((BM, BN), tw.float32)
+    for start in range(0, K, BK):
+        inside = (m[:, None] < M) & (start + k[None, :] < K)
+        x = tw.load(a + m[:, None] * K + (start + k)[None, :], mask=inside, other=0.0)
+        inside = (start + k[:, None] < K) & (n[None, :] < N)
+        y = tw.load(b + (start + k)[:, None] * N + n[None, :], mask=inside, other=0.0)
+        total = tw.dot(x, y, total)
+    tw.store(c + m[:, None] * N + n[None, :], total, mask=(m[:, None] < M) & (n[None, :] < N))
+
+
+def run(
+    rng: np.random.Generator, rows: int, columns: int, depth: int, setting: Setting,
+    cluster: tuple[int, int, int], order: str = "axes", grid: Any = (4, 2),
+) -> CompiledKernel:  # fmt: skip
+    a, b, c = integers(rng, rows, depth), integers(rng, depth, columns), poisoned(rows, columns)
+    compiled = launch(
+        matmul, grid, a, b, c, rows, columns, depth, ORDER=order, COLUMNS=2, BM=16 * setting[0],
+        BN=64, BK=64, setting=setting, cluster_dims=cluster,
+    )  # fmt: skip
+    assert_equal(c, a.double() @ b.double())
+    return compiled
+
+
+CLUSTERS = [(2, 1, 1), (1, 2, 1), (4, 1, 1)]
+
+
+@pytest.mark.parametrize("cluster", CLUSTERS)
+@pytest.mark.parametrize("setting", BOX_SETTINGS)
+def test_programs_of_a_cluster_copy_once(
+    cluster: tuple[int, int, int], setting: Setting, rng: np.random.Generator
+) -> None:
+    BM = 16 * setting[0]
+    compiled = run(rng, 4 * BM, 128, 256, setting, cluster)
+    assert multicasts(compiled) > 0
+    assert reasons(compiled) == [
+        "the programs of a cluster copy the tiles of 1 of 2 loads once for all of them"
+    ]
+    size = cluster[0] * cluster[1]
+    assert f".reqnctapercluster {cluster[0]}, {cluster[1]}, 1" in compiled.asm["ptx"]
+    # Each program copies its part of the rows of a slab.
+    rows = BM if cluster[1] == 2 else 64
+    assert f", {rows // size}] span 128" in compiled.asm["scheduled"]
+
+
+@pytest.mark.parametrize("completion", ["late", "random", "early"])
+@pytest.mark.parametrize("cluster", [(2, 1, 1), (1, 2, 1)])
+def test_what_lies_beyond_the_matrices(
+    cluster: tuple[int, int, int], completion: str, rng: np.random.Generator
+) -> None:
+    """The last step of k, rows and columns are parts of a tile."""
+    compiled = run(rng, 200, 112, 208, (4, 3, completion), cluster)
+    assert multicasts(compiled) > 0
+
+
+def test_the_order_of_programs_is_known_or_not(rng: np.random.Generator) -> None:
+    setting = (4, 3, "late")
+    known = run(rng, 256, 128, 192, setting, (2, 1, 1), "known columns", (8,))
+    assert multicasts(known) > 0
+    unknown = run(rng, 256, 128, 192, setting, (2, 1, 1), "columns", (8,))
+    assert multicasts(unknown) == 0
+    assert reasons(unknown) == [
+        "the programs of a cluster copy alone: no tile of this loop is known to be the same in all "
+        "of them"
+    ]
+
+
+@tw.jit
+def strips(a, b, c, K, FORM: tw.constexpr, BK: tw.constexpr):
+    """Each program has 64 rows and two tiles of 64 columns."""
+    row = tw.program_id(0)
+    if FORM == "returns":
+        if row == 1:
+            return
+    last = 2
+    if FORM == "counts":
+        last = 1 + (row > 0).to(tw.int32)
+    m, k = row * 64 + tw.arange(0, 64), tw.arange(0, BK)
+    for tile in range(0, last):
+        n = tile * 64 + tw.arange(0, 64)
+        total = tw.zeros((64, 64), tw.float32)
+        for start in range(0, K, BK):
+            x = tw.load(a + m[:, None] * K + (start + k)[None, :])
+            y = tw.load(b + (start + k)[:, None] * 128 + n[None, :])
+            total = tw.dot(x, y, total)
+        tw.store(c + m[:, None] * 128 + n[None, :], total)
+
+
+@pytest.mark.parametrize("form", ["plain", "returns", "counts"])
+@pytest.mark.parametrize("completion", ["late", "random"])
+def test_loops_within_loops(form: str, completion: str, rng: np.random.Generator) -> None:
+    """Programs that run a loop more often than others of their cluster copy alone."""
+    a, b, c = integers(rng, 128, 192), integers(rng, 192, 128), poisoned(128, 128)
+    compiled = launch(
+        strips, (2,), a, b, c, 192, FORM=form, BK=64, setting=(4, 3, completion), num_ctas=2
+    )
+    expected = (a.double() @ b.double()).float()
+    if form == "returns":
+        expected[64:] = float("nan")
+    if form == "counts":
+        expected[:64, 64:] = float("nan")
+    torch.testing.assert_close(c, expected, equal_nan=True, rtol=0, atol=0)
+    assert (multicasts(compiled) > 0) == (form == "plain")
+    if form != "plain":
+        assert all("equally often" in reason for reason in reasons(compiled))
+
+
+@tw.jit
+def persistent(a, b, c, K, TILES: tw.constexpr, COLUMNS: tw.constexpr, BK: tw.constexpr):
+    """Each program has every so-many-th tile of 64 rows and columns."""
+    for tile in range(tw.program_id(0), TILES, tw.num_programs(0)):
+        m = tile // COLUMNS * 64 + tw.arange(0, 64)
+        n, k = tile % COLUMNS * 64 + tw.arange(0, 64), tw.arange(0, BK)
+        total = tw.zeros((64, 64), tw.float32)
+        for start in range(0, K, BK):
+            x = tw.load(a + m[:, None] * K + (start + k)[None, :])
+            y = tw.load(b + (start + k)[:, None] * (COLUMNS * 64) + n[None, :])
+            total = tw.dot(x, y, total)
+        tw.store(c + m[:, None] * (COLUMNS * 64) + n[None, :], total)
+
+
+@pytest.mark.parametrize("rows, columns", [(3, 2), (3, 3), (2, 3)])
+@pytest.mark.parametrize("completion", ["late", "random"])
+def test_persistent_programs(
+    rows: int, columns: int, completion: str, rng: np.random.Generator
+) -> None:
+    """Neighbours have tiles of the same rows if the columns are whole clusters."""
+    a, b = integers(rng, rows * 64, 192), integers(rng, 192, columns * 64)
+    c = poisoned(rows * 64, columns * 64)
+    compiled = launch(
+        persistent, (4,), a, b, c, 192, TILES=rows * columns, COLUMNS=columns, BK=64,
+        setting=(4, 3, completion), num_ctas=2,
+    )  # fmt: skip
+    assert_equal(c, a.double() @ b.double())
+    assert (multicasts(compiled) > 0) == (columns == 2)
+
+
+def test_kernels_without_boxes_run_in_clusters(rng: np.random.Generator) -> None:
+    a, b, c = integers(rng, 128, 96), integers(rng, 96, 128), poisoned(128, 128)
+    compiled = launch(
+        strips, (2,), a, b, c, 96, FORM="plain", BK=32, setting=(4, 3, "late"), num_ctas=2,
+        tensor_maps=False,
+    )  # fmt: skip
+    assert_equal(c, a.double() @ b.double())
+    assert multicasts(compiled) == 0 and ".reqnctapercluster 2, 1, 1" in compiled.asm["ptx"]
+
+
+def test_the_assembler_takes_the_code(rng: np.random.Generator) -> None:
+    """Every GPU with clusters launches them; those without are refused."""
+    compiled = run(rng, 256, 128, 192, (4, 3, "late"), (2, 1, 1))
+    for arch in ARCHS:
+        other = compile_request(compiled.request._replace(device=arch))
+        assert other.resources["registers"] > 0 and other.resources["spill_bytes"] == 0
+        assert other.resources["cluster_x"] == 2
+        assert (multicasts(other) > 0) == (arch == "nvidia:sm_90a")
+    signature = {"a": "*fp16", "b": "*fp16", "c": "*fp32", "K": "i32"}
+    with pytest.raises(tw.LaunchError) as error:
+        strips.compile(signature, {"FORM": "plain", "BK": 64}, "nvidia:sm_80", num_ctas=2)
+    assert error.value.code == "TW0415" and "sm_90" in (error.value.hint or "")
+
+
+def test_grids_are_whole_clusters(rng: np.random.Generator) -> None:
+    a, b, c = integers(rng, 192, 64), integers(rng, 64, 128), poisoned(192, 128)
+    with tw.device("sim:sm_90a"), pytest.raises(tw.LaunchError) as error:
+        strips[(3,)](a, b, c, 64, FORM="plain", BK=64, num_ctas=2)
+    assert error.value.code == "TW0402"
+    assert "the grid (3, 1, 1) of kernel" in str(error.value)
+    assert "clusters of (2, 1, 1) programs" in str(error.value)
+
+
+def test_code_without_the_option_has_no_clusters(rng: np.random.Generator) -> None:
+    plain = run(rng, 256, 128, 192, (4, 3, "late"), (1, 1, 1)).asm["ptx"]
+    words = ("ctapercluster", "cluster_cta", "barrier.cluster", "acquire.cluster", "multicast", "mapa")
+    assert not any(word in plain for word in words)
