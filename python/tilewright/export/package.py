@@ -25,6 +25,7 @@ from .compiled import Code, checked_targets, codes_for, describe_code, side_by_s
 from .grid import split_grid
 from .header import ABI, interface_of, write_header
 from .names import check_name, check_parameters
+from .operator_rules import OperatorRules, read_rules
 from .operators import write_operators
 from .specializations import (
     Argument,
@@ -52,6 +53,7 @@ class ExportedKernel:
     shapes: set[str]
     arguments: tuple[Argument, ...] = ()
     codes: list[list[Code]] = field(default_factory=list[list[Code]])
+    rules: OperatorRules = field(default_factory=OperatorRules)
 
     @property
     def summary(self) -> str:
@@ -152,6 +154,28 @@ class Package:
             entry.specializations.append(Specialization(types, constants, options, expressions))
             entry.shapes |= {*exact}
         self.kernels[entry.name] = entry
+        return self
+
+    def as_operator(
+        self,
+        name: str,
+        *,
+        outputs: Mapping[str, str] | None = None,
+        strides: Mapping[str, str | Sequence[str | int]] | None = None,
+        backward: str = "",
+    ) -> Package:
+        """Say what `--form torch` makes of the kernel `name`; returns the package.
+
+        `outputs` names the arrays that the operator allocates and returns, with the shape of each: the
+        name of an array that callers pass, or extents as in "M, cdiv(N, 2)". Other tensors must be
+        contiguous, unless `strides` has them: "stride_m, 1" is a parameter that the operator reads from
+        the tensor and leaves out of its schema, and a number that the stride must be; "any" leaves it
+        to the caller. `backward` names a kernel of the package whose operator gives the gradients: it
+        takes arguments and results of this one by name, and grad_RESULT, and returns grad_ARGUMENT.
+        Raises KeyError for a name that was not added; `write` raises UnsupportedError TW0803 where
+        the rules do not fit the kernels.
+        """
+        self.kernels[name].rules = read_rules(outputs or {}, strides or {}, backward)
         return self
 
     def _entry(self, function: JITFunction, name: str) -> ExportedKernel:
@@ -282,8 +306,9 @@ class Package:
             assume(specialization, asked.name, arguments)
         ordered = in_order(asked.name, specializations, arguments)
         return ExportedKernel(
-            asked.name, function, ordered, asked.shapes, arguments, [codes[id(s)] for s in ordered]
-        )
+            asked.name, function, ordered, asked.shapes, arguments, [codes[id(s)] for s in ordered],
+            asked.rules,
+        )  # fmt: skip
 
     def _manifest(
         self, kernels: Sequence[ExportedKernel], targets: Sequence[str], form: str,

@@ -12,7 +12,7 @@ from typing import Any
 from ..export import Package
 from ..export.source import write_source
 from ..launch.jit import JITFunction
-from ..export.entries import load_object, read_constants, say
+from ..export.entries import assignments, load_object, read_constants, say
 
 
 def add_command(commands: Any) -> None:
@@ -47,6 +47,10 @@ def add_command(commands: Any) -> None:
     export.add_argument(
         "--tvm-ffi", action="store_true", help="add functions __tvm_ffi_NAME, which TVM-FFI calls"
     )
+    export.add_argument("--outputs", default="", help="with --form torch: 'out=x, c=(M, N)', arrays that are returned")
+    export.add_argument(
+        "--strides", default="", help="with --form torch: 'a=(stride_a, 1), b=any', for tensors that are not contiguous"
+    )
     export.add_argument("--num-warps", type=int)
     export.add_argument("--num-stages", type=int)
     export.add_argument("--maxnreg", type=int)
@@ -57,7 +61,8 @@ def add_command(commands: Any) -> None:
 
 # What only a package that the command makes itself heeds; the rest is said in Python.
 _OF_KERNELS = (
-    "signature", "constexpr", "shapes", "grid", "name", "num_warps", "num_stages", "maxnreg"
+    "signature", "constexpr", "shapes", "grid", "name", "num_warps", "num_stages", "maxnreg",
+    "outputs", "strides",
 )  # fmt: skip
 
 
@@ -68,6 +73,8 @@ def _export(options: argparse.Namespace) -> int:
         _refuse_given(options, [*rest, "targets", "package", "tvm_ffi"], "--form source takes the kernel as it is")
         kernel = _kernel(found, options)
         return _report(options, write_source(kernel, options.output, options.name))
+    if options.form != "torch":
+        _refuse_given(options, ["outputs", "strides"], "they are of operators, which --form torch writes")
     package = found if isinstance(found, Package) else _package_of(found, options)
     if isinstance(found, Package):
         where = f"{options.kernel} is a Package, which says that itself"
@@ -105,7 +112,7 @@ def _package_of(found: Any, options: argparse.Namespace) -> Package:
     name = options.name or kernel.fn.__name__
     given = {name: getattr(options, name) for name in ("num_warps", "num_stages", "maxnreg")}
     shapes = [read_constants(text) for text in options.shapes.split(";") if text.strip()]
-    return Package(options.package or name).add(
+    package = Package(options.package or name).add(
         found,
         options.signature or "",
         read_constants(options.constexpr),
@@ -113,6 +120,9 @@ def _package_of(found: Any, options: argparse.Namespace) -> Package:
         grid=options.grid,
         name=name,
         **{name: value for name, value in given.items() if value is not None},
+    )
+    return package.as_operator(
+        name, outputs=assignments(options.outputs), strides=assignments(options.strides)
     )
 
 

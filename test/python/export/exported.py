@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -68,6 +69,24 @@ def compiled(command: Sequence[str | Path], folder: Path) -> None:
     words = [str(word) for word in command]
     done = subprocess.run(words, cwd=folder, env=outside(), capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+def operators(package: Any, folder: Path) -> Path:
+    """The library of a package's operators, compiled against torch's own headers: ten seconds."""
+    import torch
+
+    written = package.write(folder, ["cpu:x86-64-v2"], form="torch")
+    headers = Path(torch.__file__).parent / "include"
+    library = folder / "operators.so"
+    command = [
+        compiler("g++"), "-std=c++20", "-O0", "-Wall", "-Wextra", "-Werror", "-fPIC", "-shared",
+        f"-isystem{headers}", f"-isystem{headers}/torch/csrc/api/include",
+        f"-D_GLIBCXX_USE_CXX11_ABI={int(torch._C._GLIBCXX_USE_CXX11_ABI)}",
+    ]  # fmt: skip
+    source, archive = written[f"{package.name}_torch.cpp"], written[f"{package.name}.a"]
+    torchs = [f"-L{headers.parent}/lib", "-lc10", "-ltorch_cpu"]
+    compiled([*command, source, archive, "-o", library, *torchs, *LIBRARIES], folder)
+    return library
 
 
 def passed(program: Path, test: str, **changed: str) -> str:

@@ -31,6 +31,7 @@ def package() -> Package:
     made.add(export_kernels.scale, "*fp32, *fp32, i32", name="scale_by_grid")
     anywhere = "*fp32:overlap, *fp32:overlap, i32"
     made.add(export_kernels.scale, anywhere, name="scale_anywhere", grid="cdiv(n, BLOCK)")
+    made.as_operator("scale_anywhere", strides={"x": "any", "out": "any"})
     return made.add(launch, "place=*fp32, error=*i64, give=*fp16, launch=*fp32", name="spread", grid=1)
 
 
@@ -121,20 +122,12 @@ def test_the_functions_are_weak_and_only_there_when_asked_for(tmp_path: Path) ->
 
 
 def load_operators(folder: Path) -> Any:
-    """The operators, compiled against torch's own headers: one file, half a minute."""
+    """The operators, compiled against torch's own headers."""
     torch = pytest.importorskip("torch")
-    written = package().write(folder, CPU, form="torch")
-    assert sorted(written) == [f"ffi_kernels{end}" for end in (".a", ".h", ".json", "_torch.cpp")]
-    headers = Path(torch.__file__).parent / "include"
-    library = folder / "operators.so"
-    command = [
-        exported.compiler("g++"), "-std=c++20", "-O0", "-Wall", "-Wextra", "-Werror", "-fPIC", "-shared",
-        f"-isystem{headers}", f"-isystem{headers}/torch/csrc/api/include",
-        f"-D_GLIBCXX_USE_CXX11_ABI={int(torch._C._GLIBCXX_USE_CXX11_ABI)}",
-    ]  # fmt: skip
-    source, archive = written["ffi_kernels_torch.cpp"], written["ffi_kernels.a"]
-    torchs = [f"-L{headers.parent}/lib", "-lc10", "-ltorch_cpu"]
-    exported.compiled([*command, source, archive, "-o", library, *torchs, *exported.LIBRARIES], folder)
+    library = exported.operators(package(), folder)
+    assert sorted(p.name for p in folder.iterdir() if p.stem.startswith("ffi")) == [
+        f"ffi_kernels{end}" for end in (".a", ".h", ".json", "_torch.cpp")
+    ]
     torch.ops.load_library(library)
     return torch.ops.ffi_kernels
 
@@ -226,7 +219,7 @@ def refuse_overlaps(operators: Any) -> None:
     operators.scale(base[:64], base[64:], 64, 2.0)
     assert torch.equal(base[64:], 2 * base[:64]), "neighbours in one storage"
     rows, out = torch.ones(64, 1).expand(64, 64), torch.zeros(64)
-    operators.scale(rows, out, 64, 2.0)  # reads the 64 elements that there are
+    operators.scale_anywhere(rows, out, 64, 2.0)  # reads the 64 elements that there are
     assert torch.equal(out, torch.full((64,), 2.0)), "an argument that is read may be expanded"
     mixed = torch.randn(64)
     expected = 2 * mixed
