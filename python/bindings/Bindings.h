@@ -40,6 +40,8 @@ bool mayWriteLeaf(const Kernel &kernel, std::span<PyObject *const> values);
 /// Returns true while torch follows this thread's operators: in a dispatch mode, a transform of
 /// torch.func, a functionalization or torch.jit.trace.
 bool isTraced();
+/// Returns true while a profiler of torch is active.
+bool isProfiled();
 
 /// An argument as it was read: the address of a tensor, else the number or constant.
 struct PassedArgument {

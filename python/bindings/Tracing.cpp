@@ -34,6 +34,7 @@ struct Torch {
   std::vector<PyTypeObject *> types;
   Property requiresGrad, isLeaf;
   py::object isView, isGradEnabled;
+  py::object profiler; // the variables of the module that says whether one is active
 };
 } // namespace
 
@@ -78,6 +79,12 @@ bool python::isTraced() {
   return keys && (keys->included & ~keys->excluded & known.tracingKeys) != 0;
 }
 
+bool python::isProfiled() {
+  static PyObject *name = PyUnicode_InternFromString("_is_profiler_enabled");
+  const py::object &variables = torch().profiler;
+  return variables && PyDict_GetItemWithError(variables.ptr(), name) == Py_True;
+}
+
 bool python::mayWriteLeaf(const Kernel &kernel, std::span<PyObject *const> values) {
   const Torch &known = torch();
   for (size_t position : kernel.stored) {
@@ -93,9 +100,10 @@ bool python::mayWriteLeaf(const Kernel &kernel, std::span<PyObject *const> value
 }
 
 /// `types` are as of `set_tensor_reading`; `keys` the bits of the dispatch keys that trace;
-/// `isTraced` is asked instead where it is not None.
+/// `isTraced` is asked instead where it is not None; `profiler` has torch.autograd.profiler's
+/// variables.
 static void setTracing(const py::tuple &types, uint64_t keys, const py::object &isTraced,
-                       py::object isView, py::object isGradEnabled) {
+                       py::object isView, py::object isGradEnabled, py::dict profiler) {
   Torch &known = torch();
   known.types.clear();
   for (py::handle type : types)
@@ -106,6 +114,7 @@ static void setTracing(const py::tuple &types, uint64_t keys, const py::object &
   known.isGradEnabled = std::move(isGradEnabled);
   known.isTraced = isTraced.is_none() ? py::object() : isTraced;
   known.tracingKeys = keys;
+  known.profiler = std::move(profiler);
 }
 
 static PyObject *askWhetherTraced(PyObject *, PyObject *) {
@@ -122,5 +131,5 @@ void python::defineTracing(py::module_ &module) {
   module.attr("is_traced") =
       py::reinterpret_steal<py::object>(PyCFunction_New(&isTraced, nullptr));
   module.def("set_tracing", &setTracing, py::arg("types"), py::arg("keys"), py::arg("is_traced"),
-             py::arg("is_view"), py::arg("is_grad_enabled"));
+             py::arg("is_view"), py::arg("is_grad_enabled"), py::arg("profiler"));
 }

@@ -91,7 +91,7 @@ static py::object methodOf(PyObject *kernel) {
 /// launcher has.
 bool Call::mayLaunch() const {
   static PyObject *ownHooks = PyUnicode_InternFromString("pre_run_hooks");
-  if (hasHooks() || python::isTraced())
+  if (hasHooks() || python::isTraced() || python::isProfiled())
     return false;
   py::object method = methodOf(launcher[kFunction]);
   if (!method || !PyMethod_Check(method.ptr()) ||

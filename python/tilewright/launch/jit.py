@@ -26,6 +26,7 @@ from .options import Chosen, check_clusters, check_option, chosen_of
 from .overlap import mark_overlaps
 from .parameters import Binder, Parameter, parameters_of
 from .parts import part_names, spread_parts
+from .ranges import OPENED, is_profiled, range_of
 from .references import ByReference
 from .refusals import not_prepared, too_deep
 from .run import check_stores, launch, resolve_grid
@@ -34,7 +35,7 @@ from .tiers import make_tiers
 from .graphs.traced import inlined_getitem, inlined_launch, inlined_run, launch_traced
 
 _SPECIALIZE = ("auto", "shape", "none", "tiered")
-# A warm launch looks at these two lists and at nothing else of the hooks.
+# A warm launch looks at these two lists, and at that of ranges, and at nothing else of the hooks.
 _ENTER, _EXIT = hooks.launch_enter, hooks.launch_exit
 _NOTHING: dict[str, Any] = {}
 # Attributes of a kernel that follow from its parameters.
@@ -175,7 +176,7 @@ class JITFunction(FromSignature, Inspection, KernelInterface, ByReference):
         return native().make_launcher(
             self, _LAUNCH, None if self._tiers else self._signature.body, self._read_warm,
             self._binder.names, tuple(defaults), Parameter.NO_DEFAULT, self._binder.num_positional,
-            self._loaded.again, (_ENTER.calls, _EXIT.calls), self._options, *CHOICE, self._resolve,
+            self._loaded.again, (_ENTER.calls, _EXIT.calls, OPENED), self._options, *CHOICE, self._resolve,
             mark_written, raise_report,
         )  # fmt: skip
 
@@ -216,7 +217,7 @@ class JITFunction(FromSignature, Inspection, KernelInterface, ByReference):
         if self._tiers:
             kernel = self._tiers.chosen(kernel, bits)
         chosen = self._checked(extra, kernel) if extra else None
-        if _ENTER.calls or _EXIT.calls:
+        if _ENTER.calls or _EXIT.calls or OPENED or is_profiled():
             return self._launch_compiled(kernel, programs, values, bits, chosen)
         return launch(kernel, programs, values, bits, chosen)
 
@@ -249,7 +250,7 @@ class JITFunction(FromSignature, Inspection, KernelInterface, ByReference):
         self, kernel: CompiledKernel, programs: Any, values: tuple[Any, ...], bits: list[Any],
         chosen: Chosen | None = None,
     ) -> CompiledKernel:  # fmt: skip
-        """Launch between the hooks that there may be. Gives the kernel that ran."""
+        """Launch between the hooks and within the ranges that there may be. Gives the kernel that ran."""
         named = dict(zip(self._binder.names, values))
         metadata = hooks.LaunchMetadata(
             {"name": kernel.name, "function": None, "stream": (chosen and chosen.stream) or 0},
@@ -258,7 +259,8 @@ class JITFunction(FromSignature, Inspection, KernelInterface, ByReference):
             kernel,
         )
         _ENTER(metadata)
-        ran = launch(kernel, programs, values, bits, chosen)
+        with range_of(kernel.name, programs):
+            ran = launch(kernel, programs, values, bits, chosen)
         _EXIT(metadata)
         return ran
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .ranges import named_ranges as named_ranges
 from .scopes import enter_scope as enter_scope
 from .scopes import enter_state as enter_state
 from .scopes import exit_scope as exit_scope

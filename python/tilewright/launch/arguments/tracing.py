@@ -104,7 +104,7 @@ def _watch(torch: Any) -> None:
         return any(map(torch._C._dispatch_tls_is_dispatch_key_included, keys))
 
     types = torch.Tensor, torch.nn.Parameter
-    rest = torch.Tensor._is_view, torch.is_grad_enabled
+    rest = torch.Tensor._is_view, torch.is_grad_enabled, vars(torch.autograd.profiler)
     native().set_tracing(types, bits, None, *rest)
     # The word of c10 that the native module reads is where it was in every release so far.
     agrees = native().is_traced() == is_followed()
