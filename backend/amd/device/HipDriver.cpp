@@ -46,6 +46,7 @@ static void bindDevices(SymbolLookup &lookup, DriverFunctions &call) {
 static void bindKernels(SymbolLookup &lookup, DriverFunctions &call) {
   lookup.bind("hipModuleLoadDataEx", call.loadModule);
   lookup.bind("hipModuleUnload", call.unloadModule);
+  lookup.bindIfAny("hipThreadExchangeStreamCaptureMode", call.exchangeCaptureMode);
   lookup.bind("hipModuleGetFunction", call.findFunction);
   lookup.bind("hipFuncGetAttribute", call.functionAttribute);
   lookup.bind("hipModuleLaunchKernel", call.launch);

@@ -58,6 +58,8 @@ struct DriverFunctions {
   DriverCall<> synchronizeContext;
   DriverCall<DriverHandle *, const void *, unsigned, int *, void **> loadModule;
   DriverCall<DriverHandle> unloadModule;
+  /// Null where there is none: sets how strictly captures of graphs forbid calls in this thread.
+  DriverCall<int *> exchangeCaptureMode;
   DriverCall<DriverHandle *, DriverHandle, const char *> findFunction;
   DriverCall<int *, int, DriverHandle> functionAttribute;
   DriverCall<DriverHandle, int, int> setFunctionAttribute;

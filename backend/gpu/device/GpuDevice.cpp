@@ -186,6 +186,27 @@ static std::optional<RuntimeError> prepareMaps(LoadedGpuKernel &kernel, const Ar
   return std::nullopt;
 }
 
+namespace {
+/// While it lives, a capture of a graph lets the calling thread load code, which no stream runs.
+class RelaxedCapture {
+public:
+  explicit RelaxedCapture(const DriverFunctions &call) : call(call) {
+    isRelaxed = call.exchangeCaptureMode.function && call.exchangeCaptureMode(&mode) == kSuccess;
+  }
+  ~RelaxedCapture() {
+    if (isRelaxed)
+      (void)call.exchangeCaptureMode(&mode);
+  }
+  RelaxedCapture(const RelaxedCapture &) = delete;
+  RelaxedCapture &operator=(const RelaxedCapture &) = delete;
+
+private:
+  const DriverFunctions &call;
+  int mode = 2; // CU_STREAM_CAPTURE_MODE_RELAXED, of HIP too
+  bool isRelaxed;
+};
+} // namespace
+
 std::shared_ptr<LoadedKernel> GpuDevice::load(const Artifact &artifact, RuntimeError &error) {
   context->collectRetired();
   auto kernel = std::make_shared<LoadedGpuKernel>(context);
@@ -197,6 +218,7 @@ std::shared_ptr<LoadedKernel> GpuDevice::load(const Artifact &artifact, RuntimeE
                           context->kind().launchEarly &&
                           context->call().launchByConfiguration.function;
   GpuScope scope(*context);
+  RelaxedCapture relaxed(context->call());
   std::optional<RuntimeError> failure;
   if (!scope.isEntered())
     failure = scope.failure("loading kernel " + kernel->name);

@@ -41,6 +41,7 @@ static void bindDevices(SymbolLookup &lookup, DriverFunctions &call) {
 static void bindKernels(SymbolLookup &lookup, DriverFunctions &call) {
   lookup.bind("cuModuleLoadDataEx", call.loadModule);
   lookup.bind("cuModuleUnload", call.unloadModule);
+  lookup.bindIfAny("cuThreadExchangeStreamCaptureMode", call.exchangeCaptureMode);
   lookup.bind("cuModuleGetFunction", call.findFunction);
   lookup.bind("cuFuncGetAttribute", call.functionAttribute);
   lookup.bind("cuFuncSetAttribute", call.setFunctionAttribute);

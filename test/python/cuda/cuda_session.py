@@ -118,6 +118,19 @@ def warm_failure() -> list[Any]:
     return [*reports, failure(lambda: scale[(4,)](*mixed, 4000, 0.5, 3, BLOCK=1024))]
 
 
+def captures() -> dict[str, Any]:
+    """Launches while a stream is captured into a graph: the first of a kernel, and one like it."""
+    torch.cuda.is_initialized = lambda: False
+    reports: dict[str, Any] = {}
+    for name, options in (("cold", {"num_warps": 2}), ("warm", {"num_warps": 2})):
+        configure("capturing=1")
+        reports[name] = failure(lambda chosen=options: launch(stream=0x55, **chosen))
+        reports[f"{name} calls"] = calls()
+    configure("capturing=1")
+    reports["waiting"] = failure(wait)
+    return reports
+
+
 def main() -> dict[str, Any]:
     result: dict[str, Any] = {"opened without a gpu": double.is_opened_without_gpu("nvidia:sm_80")}
     result["open failures"] = double.failures_to_open(
@@ -144,6 +157,7 @@ def main() -> dict[str, Any]:
     result["kernel failures"] = kernel_failures()
     result["warm launches"] = warm_launches()
     result["warm failure"] = warm_failure()
+    result["captures"] = captures()
     return result
 
 

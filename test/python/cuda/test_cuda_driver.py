@@ -117,6 +117,20 @@ def test_a_warm_launch_that_fails_says_why(session: dict[str, Any]) -> None:
     expect(mixed, "LaunchError", "TW0414", "`out` on cuda:1, `x` on cuda:0")
 
 
+def test_a_graph_captures_launches_cold_and_warm(session: dict[str, Any]) -> None:
+    captures = session["captures"]
+    assert captures["cold"] is None and captures["warm"] is None
+    order = [call.split()[0] for call in captures["cold calls"]]
+    mode = "cuThreadExchangeStreamCaptureMode"
+    assert order.index(mode) < order.index("cuModuleLoadDataEx") < order.index(mode, order.index(mode) + 1)
+    modes = [call for call in captures["cold calls"] if call.startswith(mode)]
+    assert modes == [f"{mode} 2", f"{mode} 0"], "the thread's own mode is back after it"
+    (launched,) = (call for call in captures["warm calls"] if call.startswith("cuLaunchKernel"))
+    assert "stream=0x55" in launched and not any(mode in call for call in captures["warm calls"])
+    assert "cuCtxSynchronize" not in order, "nothing waits within a capture"
+    assert "900" in captures["waiting"][2] or "CAPTURE" in captures["waiting"][2]
+
+
 def test_measurements_wait_for_the_gpu(session: dict[str, Any]) -> None:
     names = [call.split()[0] for call in session["measured"]]
     order = [name for name in names if name in ("cuLaunchKernel", "cuCtxSynchronize")]

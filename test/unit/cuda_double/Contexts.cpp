@@ -29,9 +29,15 @@ extern "C" int cuCtxGetId(void *context, unsigned long long *id) {
   return call.failure;
 }
 
+int &tw::cuda_double::captureMode() {
+  static thread_local int mode = 0;
+  return mode;
+}
+
+bool tw::cuda_double::isForbidden() { return state().settings.isCapturing && captureMode() == 0; }
+
 extern "C" int cuThreadExchangeStreamCaptureMode(int *mode) {
-  static thread_local int current = 0;
   Call call("cuThreadExchangeStreamCaptureMode", " " + std::to_string(*mode));
-  std::swap(current, *mode);
+  std::swap(captureMode(), *mode);
   return call.failure;
 }

@@ -8,6 +8,12 @@ namespace tw::cuda_double {
 /// The contexts that are current in this thread, the innermost last.
 std::vector<void *> &contextStack();
 
+/// How strictly captures forbid calls in this thread: 0 globally, 1 in the thread, 2 not.
+int &captureMode();
+
+/// Returns true if a capture forbids the calling thread what may wait for streams.
+bool isForbidden();
+
 /// The entries of PTX with their parameters; empty where the text is not PTX.
 std::vector<std::unique_ptr<driver_double::Function>> readPtx(const std::string &text);
 

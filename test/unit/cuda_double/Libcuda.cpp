@@ -55,6 +55,7 @@ static constexpr ErrorName kErrorNames[] = {
     {710, "CUDA_ERROR_ASSERT"},
     {716, "CUDA_ERROR_MISALIGNED_ADDRESS"},
     {719, "CUDA_ERROR_LAUNCH_FAILED"},
+    {900, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED"},
 };
 
 extern "C" int cuGetErrorName(int result, const char **name) {
@@ -203,7 +204,10 @@ extern "C" int cuCtxPopCurrent_v2(void **context) {
   return call.failure;
 }
 
-extern "C" int cuCtxSynchronize() { return ContextCall("cuCtxSynchronize").failure; }
+extern "C" int cuCtxSynchronize() {
+  ContextCall call("cuCtxSynchronize");
+  return call.failure ? call.failure : isForbidden() ? kForbiddenInCapture : kSuccess;
+}
 
 /// Writes the settings' log where the caller wants the assembler's errors.
 static void writeLog(unsigned numOptions, const int *options, void **values) {
@@ -229,6 +233,8 @@ extern "C" int cuModuleLoadDataEx(void **module, const void *image, unsigned num
     writeLog(numOptions, options, values);
     return call.failure;
   }
+  if (isForbidden())
+    return kForbiddenInCapture;
   auto made = std::make_unique<Module>();
   made->isMachineCode = isMachineCode;
   const Settings &settings = state().settings;

@@ -30,6 +30,8 @@ static Settings readSettings(const std::string &words) {
       settings.sharedLimit = number;
     else if (name == "processors")
       settings.numProcessors = number;
+    else if (name == "capturing")
+      settings.isCapturing = number != 0;
     else if (name == "quiet")
       settings.isQuiet = number != 0;
     else if (name == "machine_code")

@@ -27,6 +27,7 @@ enum : int {
   kOutOfResources = 701,
   kAssert = 710,
   kTooLargeTogether = 720,
+  kForbiddenInCapture = 900,
 };
 
 struct Settings {
@@ -35,6 +36,7 @@ struct Settings {
   int kernelResult = 0;
   int numProcessors = 4; // with room for 2048 threads each; 0: no cooperative launches
   bool refusesMachineCode = false;
+  bool isCapturing = false; // a stream is captured into a graph, by another thread than asks
   bool isQuiet = false; // calls are not recorded
   std::string log = "", simulator = "", arch = "";
   std::map<std::string, int> failures = {}; // "cuInit" or "cuInit@2"
