@@ -9,7 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tilewright.native.errors import UnsupportedError
+from ..native.errors import UnsupportedError
+from .html_report import Filled, write_page
 
 Row = list[Any]
 
@@ -97,8 +98,8 @@ class Mark:
     ) -> Any:
         """Fill the tables; further keywords go to the function.
 
-        `print_data` prints each one; `save_path` is the directory for PLOT_NAME.csv and, where
-        matplotlib is installed, PLOT_NAME.png; `show_plots` shows the plots (a line says so where
+        `print_data` prints each one; `save_path` is the directory for PLOT_NAME.csv, results.html with
+        all tables and charts and, where matplotlib is installed, PLOT_NAME.png; `show_plots` shows the plots (a line says so where
         matplotlib is missing); `return_df` gives pandas.DataFrames; `diff_col` adds the difference of
         two columns.
         """
@@ -107,6 +108,7 @@ class Mark:
         if save_path:
             os.makedirs(save_path, exist_ok=True)
         frames: list[Any] = []
+        filled: list[Filled] = []
         for benchmark in benchmarks:
             table, ranges = self._fill(benchmark, kwargs)
             if benchmark.plot_name and (show_plots or save_path):
@@ -119,8 +121,11 @@ class Mark:
                 table.write_csv(
                     os.path.join(save_path, f"{benchmark.plot_name}.csv"), save_precision
                 )
+                filled.append((benchmark, table, ranges))
             if return_df:
                 frames.append(table.to_frame())
+        if save_path:
+            write_page(os.path.join(save_path, "results.html"), filled, save_precision)
         if not return_df:
             return None
         return frames[0] if is_single else frames
@@ -166,7 +171,11 @@ def _plot(
     try:
         pyplot: Any = importlib.import_module("matplotlib.pyplot")
     except ImportError:
-        print(f"{benchmark.plot_name}: matplotlib is not installed, so nothing is plotted")
+        instead = "results.html has the chart" if save_path else "with save_path=, results.html has the chart"
+        print(
+            f"{benchmark.plot_name}: matplotlib is not installed (pip install matplotlib), so nothing is "
+            f"plotted; {instead}"
+        )
         return
     pyplot.figure()
     axes = pyplot.subplot()
@@ -189,5 +198,5 @@ def _plot(
 
 
 def perf_report(benchmarks: Benchmark | Sequence[Benchmark]) -> Callable[[Callable[..., Any]], Mark]:
-    """Give a function tables to fill: `@triton.testing.perf_report(Benchmark(...))`."""
+    """Give a function tables to fill: `@tw.testing.perf_report(Benchmark(...))`."""
     return lambda fn: Mark(fn, benchmarks)

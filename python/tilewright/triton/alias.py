@@ -10,8 +10,7 @@ from tilewright.native.knobs import hide_from_torch
 
 _PACKAGE = __name__.rpartition(".")[0]
 _NOT_ALIASED = (
-    "__main__", "alias", "absent", "absent.reasons", "benchmark_report", "runtime.compilation_hooks",
-    "runtime.mock",
+    "__main__", "alias", "absent", "absent.reasons", "runtime.compilation_hooks", "runtime.mock",
 )  # fmt: skip
 
 

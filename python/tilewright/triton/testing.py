@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import importlib
-import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from tilewright.testing import Benchmark as Benchmark
+from tilewright.testing import Mark as Mark
 from tilewright.testing import assert_close as assert_close
 from tilewright.testing import do_bench as _do_bench
-from tilewright.testing import summarize
+from tilewright.testing import do_bench_cudagraph as do_bench_cudagraph
+from tilewright.testing import perf_report as perf_report
 
 from .absent import names_of
-from .benchmark_report import Benchmark as Benchmark
-from .benchmark_report import Mark as Mark
-from .benchmark_report import perf_report as perf_report
 from .peaks import get_dram_gbps as get_dram_gbps
 from .peaks import get_max_simd_tflops as get_max_simd_tflops
 from .peaks import get_max_tensorcore_tflops as get_max_tensorcore_tflops
@@ -37,52 +36,6 @@ def do_bench(
     """
     del fast_flush, device_type
     return _do_bench(fn, warmup, rep, grad_to_none, quantiles, return_mode)
-
-
-def do_bench_cudagraph(
-    fn: Callable[[], Any],
-    rep: float = 20,
-    grad_to_none: Iterable[Any] | None = None,
-    quantiles: Sequence[float] | None = None,
-    return_mode: str = "mean",
-) -> Any:
-    """The time of `fn()` in milliseconds without the cost of its launches: the calls of about `rep` ms
-    are recorded as a CUDA graph, which is replayed ten times.
-
-    Where torch uses no GPU there are no graphs, and this is `do_bench`.
-    """
-    torch: Any = sys.modules.get("torch")
-    cleared = list(grad_to_none or ())
-    if torch is None or not torch.cuda.is_available():
-        return _do_bench(fn, rep / 4, rep, cleared, quantiles, return_mode)
-
-    def drop_gradients() -> None:
-        for tensor in cleared:
-            tensor.grad = None
-
-    with torch.cuda.stream(torch.cuda.Stream()):
-        fn()
-        drop_gradients()
-        estimate = _elapsed(torch, lambda: [fn() for _ in range(5)]) / 5
-        count = max(1, int(rep / max(estimate, 1e-3)))
-        graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph):
-            for _ in range(count):
-                drop_gradients()
-                fn()
-        torch.cuda.synchronize()
-        times = [_elapsed(torch, graph.replay) / count for _ in range(10)]
-    return summarize(times, quantiles, return_mode)
-
-
-def _elapsed(torch: Any, run: Callable[[], Any]) -> float:
-    """Milliseconds between two events of the current stream."""
-    start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-    start.record()
-    run()
-    end.record()
-    torch.cuda.synchronize()
-    return start.elapsed_time(end)
 
 
 class Matmul:
