@@ -3,6 +3,7 @@ nothing and are operators that say what they store to."""
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import traceback
 from collections.abc import Callable, Iterator, Mapping
@@ -11,7 +12,7 @@ from typing import Any
 
 import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
-from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 
 from ..native.errors import LaunchError
 
@@ -64,7 +65,7 @@ def underived(function: FunctionType, name: str, reason: str, line: int | None =
 def try_out(function: FunctionType, name: str, arguments: Callable[[], Mapping[str, Any]]) -> tuple[str, ...]:
     """The names of the parameters that a function writes, by a run with arguments that `arguments` makes in a mode of fake tensors. Raises
     LaunchError TW0444 where it reads values, or returns an argument or a view of one."""
-    with FakeTensorMode(allow_non_fake_inputs=True), torch.no_grad():
+    with _disable_current_modes(), FakeTensorMode(allow_non_fake_inputs=True), _without_gradients():
         given = arguments()
         recorder = _Recorder()
         try:
@@ -79,6 +80,22 @@ def try_out(function: FunctionType, name: str, arguments: Callable[[], Mapping[s
             reason = f"it returns its argument `{key}`, or a view of it"
             raise underived(function, name, reason, _line_of_return(function))
     return tuple(key for key, places in memory.items() if places & recorder.written)
+
+
+@contextlib.contextmanager
+def _without_gradients() -> Iterator[None]:
+    """torch.no_grad, of which a graph that is being made learns nothing."""
+    was_enabled = torch.is_grad_enabled()
+    _set_gradients(False)
+    try:
+        yield
+    finally:
+        _set_gradients(was_enabled)
+
+
+def _set_gradients(are_recorded: bool) -> None:
+    with torch._C.DisableTorchFunction():
+        torch._C._set_grad_enabled(are_recorded)
 
 
 def _failure(function: FunctionType, name: str, error: Exception) -> LaunchError:

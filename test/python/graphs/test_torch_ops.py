@@ -75,14 +75,18 @@ import torch
 from operator_functions import scaled, scale_
 if {mode!r} == "compile":
     run = torch.compile(lambda x: (scaled(x, 2.0), scale_(x, x.numel()))[0], fullgraph=True, backend="aot_eager")
+elif {mode!r} == "export":
+    class Module(torch.nn.Module):
+        def forward(self, x): return (scaled(x, 2.0), scale_(x, x.numel()))[0]
+    run = torch.export.export(Module(), (torch.ones(20),), strict={strict}).module()
 else:
     from torch.fx.experimental.proxy_tensor import make_fx
     run = make_fx(lambda x: (scaled(x, 2.0), scale_(x, x.numel()))[0], tracing_mode="symbolic")(torch.ones(20))
 x = torch.ones(20)
 assert run(x).eq(2).all() and x.eq(2).all()
 """
-    for mode in ("compile", "make_fx"):
-        script = text.format(path=sys.path, mode=mode)
+    for mode, strict in (("compile", False), ("make_fx", False), ("export", False), ("export", True)):
+        script = text.format(path=sys.path, mode=mode, strict=strict)
         subprocess.run([sys.executable, "-c", script], check=True)
 
 
