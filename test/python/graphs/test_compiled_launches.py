@@ -3,6 +3,7 @@ operators give them, with symbolic sizes, and with outputs that are inputs."""
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -279,13 +280,33 @@ def test_kernels_of_modules_and_closures() -> None:
         torch.testing.assert_close(compiled(lambda x, k=kernel: Module(k).forward(x))(x), x + 1)
 
 
-def test_a_wrong_launch_says_what_is_wrong() -> None:
-    with pytest.raises(Exception, match="TW0404"):
-        compiled(lambda x: add_one[(1,)](x, x.numel(), B=16))(torch.ones(4))
-    with pytest.raises(Exception, match="TW0402"):
-        compiled(lambda x: add_one[(1, 1, 1, 1)](x, x, 4, B=16))(torch.ones(4))
-    with pytest.raises(Exception, match="TW0406"):
-        compiled(lambda x: add_one[(1,)](x, x, 4, B=16))(torch.ones(4, dtype=torch.complex64))
+def lacks_an_argument(x: Any) -> None:
+    add_one[(1,)](x, x.numel(), B=16)
+
+
+def has_a_grid_of_four(x: Any) -> None:
+    add_one[(1, 1, 1, 1)](x, x, 4, B=16)
+
+
+def has_complex_numbers(x: Any) -> None:
+    add_one[(1,)](x.to(torch.complex64), x, 4, B=16)
+
+
+@pytest.mark.parametrize(("function", "code"), [
+    (lacks_an_argument, "TW0404"), (has_a_grid_of_four, "TW0402"), (has_complex_numbers, "TW0406"),
+])  # fmt: skip
+def test_a_wrong_launch_says_what_is_wrong_at_its_line(function: Callable[..., Any], code: str) -> None:
+    with pytest.raises(tw.LaunchError) as caught:
+        compiled(function)(torch.ones(4))
+    error, text = caught.value, str(caught.value)
+    assert error.code == code and f"error[{code}]" in text
+    line = function.__code__.co_firstlineno + 1
+    assert f'"{__file__}", line {line}' in text and "tilewright/launch" not in text
+    copied = pickle.loads(pickle.dumps(error))
+    assert type(copied) is tw.LaunchError and copied.code == code
+    with pytest.raises(tw.LaunchError) as caught:
+        torch.compile(function, backend="eager")(torch.ones(4))
+    assert caught.value.code == code, "where the graph may be split, too"
 
 
 @pytest.mark.parametrize("made", ["inside", "outside"])

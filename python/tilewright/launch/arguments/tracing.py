@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 import threading
 import types
@@ -9,6 +10,8 @@ from collections.abc import Callable, Iterable
 from typing import Any, TypeVar, cast
 
 from ...native import native
+from ...native.errors import TilewrightError
+from .traced_errors import as_traced
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -61,9 +64,17 @@ def inlined_as(replacement: Callable[..., Any]) -> Callable[[_Function], _Functi
 
 def constant_when_traced(function: _Function) -> _Function:
     """Have torch's compiler call a function while it traces, and take the result for a constant: what
-    `torch.compiler.assume_constant_result` does, without torch."""
-    setattr(function, "_dynamo_marked_constant", True)
-    return function
+    `torch.compiler.assume_constant_result` does, without torch. What it raises reaches the user."""
+
+    @functools.wraps(function)
+    def call(*args: Any) -> Any:
+        try:
+            return function(*args)
+        except TilewrightError as error:
+            raise as_traced(error) from None
+
+    setattr(call, "_dynamo_marked_constant", True)
+    return cast("_Function", call)
 
 
 def hide_launches_from_torch() -> None:
