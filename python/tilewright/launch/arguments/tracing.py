@@ -131,9 +131,12 @@ def is_traced(values: Iterable[Any]) -> bool:
     if WITHIN.depth or "torch" not in sys.modules or not watch_tracing():
         return False
     tensors = [value for value in _leaves(values) if _is_tensor(value)]
-    wraps: Any = sys.modules["torch"]._C._functorch.is_functorch_wrapped_tensor
-    if not tensors or any(map(wraps, tensors)):  # a launch within a transform of torch.func is refused
+    functorch: Any = sys.modules["torch"]._C._functorch
+    if not tensors:
         return False
+    if any(map(functorch.is_functorch_wrapped_tensor, tensors)):
+        # A launch within another transform of torch.func than functionalize is refused.
+        return functorch.peek_interpreter_stack().key() == functorch.TransformType.Functionalize
     return native().is_traced() or all(type(value).__name__ == "FakeTensor" for value in tensors)
 
 

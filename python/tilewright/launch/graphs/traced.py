@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from .functionalized import call_functionalized, is_functionalized
 from .operators import (
     check_recorded,
     default_of,
@@ -86,6 +87,11 @@ def launch_traced(kernel: Any, grid: Any, args: tuple[Any, ...], kwargs: Mapping
         if name and not _may_store(leaves[index]):
             refuse_store(name, operator)
     grids = _grids(kernel, grid, ways)
+    if not is_inlined and is_functionalized(leaves):
+        call_functionalized(
+            getattr(torch.ops.tilewright, operator), grids, leaves, written_of(operator).split(",")
+        )
+        return
     getattr(torch.ops.tilewright, operator)(grids, *leaves)
 
 
