@@ -31,8 +31,16 @@ def _on_streams(device: Device) -> Effect:
     return Effect.DONE if device.has_memory else Effect.NONE
 
 
+def _handle_of(stream: Any) -> Any:
+    """The driver's handle of a stream: torch's attribute, the protocol `__cuda_stream__` of NVIDIA's packages
+    (a version and the handle), or the number itself."""
+    if hasattr(stream, "cuda_stream"):
+        return stream.cuda_stream
+    return stream.__cuda_stream__()[1] if hasattr(stream, "__cuda_stream__") else stream
+
+
 def _is_stream(value: Any) -> bool:
-    handle = getattr(value, "cuda_stream", value)
+    handle = _handle_of(value)
     return isinstance(handle, int) and not isinstance(handle, bool) and handle >= 0
 
 
@@ -48,7 +56,7 @@ _OF_LAUNCHES: dict[str, LaunchOption] = {
         "a launch there has finished when it returns: nothing is left to order",
         (None,),
         _is_stream,
-        "a CUDA stream: an object with `cuda_stream`, as torch's, or the driver's handle",
+        "a stream: an object with `cuda_stream`, as torch's, or `__cuda_stream__`, or the driver's handle",
     ),
     "launch_cooperative_grid": flag(everywhere(Effect.DONE), "", (False, None)),
     "ir_override": LaunchOption(
@@ -161,4 +169,4 @@ def _stream_of(extra: Mapping[str, Any], device: str, kernel: str) -> int | None
             code="TW0416",
             hint="pass a stream of the device that the arrays are on",
         )
-    return int(getattr(stream, "cuda_stream", stream))
+    return int(_handle_of(stream))

@@ -49,6 +49,9 @@ def main() -> dict[str, Any]:
     result["launches"] = calls("hipModuleLaunchKernel")
     launch("cuda:1", num_warps=8, waves_per_eu=2)
     result["more launches"] = calls("hipModuleLaunchKernel")[1:]
+    configure("devices=2")
+    launch(num_warps=1)
+    result["loading"] = [call for call in calls() if "CaptureMode" in call or "ModuleLoad" in call]
     configure("devices=2 fail=hipModuleLoadDataEx:900")
     result["captured"] = failure(lambda: launch(num_warps=2))
     configure("devices=2")

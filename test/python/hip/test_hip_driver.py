@@ -60,6 +60,8 @@ def no_kfd() -> bool:
 
 def test_streams_are_torchs_and_captures_say_what_to_do(session: dict[str, Any]) -> None:
     assert session["streams"] == ["stream=0x7701", "stream=0x7700"]
+    mode = "hipThreadExchangeStreamCaptureMode"
+    assert session["loading"] == [f"{mode} 2", "hipModuleLoadDataEx", f"{mode} 0"]
     expect(session["captured"], "DeviceError", "TW0638", "captured")
     assert "before capturing" in session["captured"][3]
 

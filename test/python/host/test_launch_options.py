@@ -157,6 +157,17 @@ def test_a_stream_object_is_used_on_its_own_device_only(module: Module) -> None:
     assert error.value.code == "TW0416" and len(module.streams) == 1
 
 
+def test_streams_of_other_packages_are_taken_by_their_protocol(module: Module) -> None:
+    pytest.importorskip("torch")
+    stream = SimpleNamespace(__cuda_stream__=lambda: (0, 0x88))
+    compiled = copy[1](*arrays("cuda"), 64, stream=stream)
+    compiled[1](*arrays("cuda"), stream=stream)
+    assert module.streams == [0x88, 0x88]
+    with pytest.raises(tw.LaunchError, match="stream") as error:
+        copy[1](*arrays("cuda"), 64, stream=SimpleNamespace(__cuda_stream__=lambda: (0, None)))
+    assert error.value.code == "TW0416"
+
+
 def test_options_of_compile_and_warmup_are_checked_too(module: Module) -> None:
     signature = {"out": "*fp32", "x": "*fp32"}
     with pytest.raises(tw.LaunchError) as error:
