@@ -32,7 +32,7 @@ def _operator(package: str, kernel: ExportedKernel) -> str:
     """The statement that finds an operator, whose calls torch dispatches."""
     count = len(kernel.rules.outputs)
     returned = ("void", "at::Tensor")[count] if count < 2 else f"std::tuple<{', '.join(['at::Tensor'] * count)}>"
-    types = ", ".join([*(_type(a).rstrip() for _, a in schema_arguments(kernel)), "c10::SymIntArrayRef"])
+    types = ", ".join([*(_type(a).rstrip() for _, a in schema_arguments(kernel)), "at::OptionalSymIntArrayRef"])
     found = f'c10::Dispatcher::singleton().findSchemaOrThrow("{package}::{kernel.name}", "")'
     return f"static auto called = {found}.typed<{returned}({types})>();"
 
@@ -86,7 +86,7 @@ def _backward_call(
     for name, (array, dimension) in kernel.rules.filled.items():
         values[name] = f"saved{numbers[array]}.unpack().sym_stride({dimension})"
     passed = [values[argument.name] for _, argument in schema_arguments(backward)]
-    yield f"    auto results = called.call({', '.join([*passed, 'c10::SymIntArrayRef()'])});"
+    yield f"    auto results = called.call({', '.join([*passed, 'std::nullopt'])});"
     tensors = [a.name for _, a in schema_arguments(kernel) if a.is_pointer]
     yield f"    torch::autograd::variable_list all({len(tensors)});"
     for position, (_, argument) in enumerate(returned_arguments(backward)):
@@ -99,7 +99,7 @@ def _function(package: str, kernel: ExportedKernel, kept: list[tuple[int, Argume
     given = schema_arguments(kernel)
     tensors = [index for index, argument in given if argument.is_pointer]
     parameters = [f"{_type(a)}{'' if a.is_pointer else ' '}given{index}" for index, a in given]
-    yield f"\nauto record_{kernel.name}({', '.join([*parameters, 'c10::SymIntArrayRef grid'])}) {{"
+    yield f"\nauto record_{kernel.name}({', '.join([*parameters, 'at::OptionalSymIntArrayRef grid'])}) {{"
     yield f"  {_operator(package, kernel)}"
     for index, argument in given:
         if argument.is_pointer:

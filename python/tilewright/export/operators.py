@@ -33,7 +33,7 @@ def _schema_of(kernel: ExportedKernel) -> str:
             entries.append(f"{kind} {argument.name}")
     results = ["Tensor"] * len(kernel.rules.outputs)
     returned = results[0] if len(results) == 1 else f"({', '.join(results)})"
-    return f"{kernel.name}({', '.join([*entries, 'SymInt[] grid=[]'])}) -> {returned}"
+    return f"{kernel.name}({', '.join([*entries, 'SymInt[]? grid=None'])}) -> {returned}"
 
 
 def _letter(letters: Iterator[str], kernel: ExportedKernel) -> str:
@@ -160,7 +160,7 @@ def _meta_function(kernel: ExportedKernel) -> Iterator[str]:
         f"[[maybe_unused]] {_symbolic_type(argument)}given{index}"
         for index, argument in schema_arguments(kernel)
     ]
-    parameters = ", ".join([*given, "c10::SymIntArrayRef"])
+    parameters = ", ".join([*given, "at::OptionalSymIntArrayRef"])
     yield f"\n{_returned_type(kernel)} trace_{kernel.name}({parameters}) {{"
     yield from _type_checks(kernel)
     yield from (line for line in _overlap_checks(kernel) if "checkWritten" in line)
@@ -175,7 +175,7 @@ def _function(kernel: ExportedKernel) -> Iterator[str]:
     # By number: names of parameters are the user's, and may be those of anything else here.
     given = [f"{_type(argument)}given{index}" for index, argument in schema_arguments(kernel)]
     values = [_value(a, f"given{index}", kernel.name) for index, a in enumerate(kernel.arguments)]
-    parameters = ", ".join([*given, "at::IntArrayRef grid"])
+    parameters = ", ".join([*given, "at::OptionalIntArrayRef grid"])
     yield f"\n{_returned_type(kernel)} call_{kernel.name}({parameters}) {{"
     yield from _type_checks(kernel)
     yield from _overlap_checks(kernel)
@@ -183,7 +183,7 @@ def _function(kernel: ExportedKernel) -> Iterator[str]:
     yield from _read_strides(kernel, False)
     yield from _allocations(kernel)
     yield f"  if (place.isMeta)\n  {_return(kernel)}"
-    yield "  tilewright_launch launch = launchOf(place, grid);\n  tilewright_error error = {};"
+    yield "  tilewright_launch launch = launchOf(place, grid.value_or(at::IntArrayRef()));\n  tilewright_error error = {};"
     yield f"  check(::{kernel.name}({', '.join([*values, '&launch', '&error'])}), error);"
     yield from (f"  markWritten(given{index});" for index, a in schema_arguments(kernel) if a.is_stored)
     yield _return(kernel)

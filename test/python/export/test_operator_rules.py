@@ -35,9 +35,9 @@ def test_operators_with_rules(tmp_path: Path) -> None:
 
 def schemas(operators: Any) -> None:
     for name, words in (
-        ("scaled", "(Tensor x, SymInt n, float factor, SymInt[] grid=[]) -> Tensor"),
-        ("row_ends", "(Tensor x, SymInt M, SymInt N, SymInt[] grid=[]) -> (Tensor, Tensor)"),
-        ("increment", "(Tensor(a!) x, SymInt n, SymInt[] grid=[]) -> ()"),
+        ("scaled", "(Tensor x, SymInt n, float factor, SymInt[]? grid=None) -> Tensor"),
+        ("row_ends", "(Tensor x, SymInt M, SymInt N, SymInt[]? grid=None) -> (Tensor, Tensor)"),
+        ("increment", "(Tensor(a!) x, SymInt n, SymInt[]? grid=None) -> ()"),
     ):
         assert str(getattr(operators, name).default._schema) == f"operator_kernels::{name}{words}"
 
@@ -122,6 +122,8 @@ def traces(operators: Any) -> None:
     dim = torch.export.Dim("n", min=2, max=1000)
     program = torch.export.export(Module(), (torch.rand(16),), dynamic_shapes=({0: dim},))
     assert program.module()(torch.ones(33)).eq(3).all()
+    package = torch._inductor.aoti_compile_and_package(program, package_path=str(_LIBRARY[0].parent / "p.pt2"))
+    assert torch._inductor.aoti_load_package(package)(torch.ones(40)).eq(3).all()
 
 
 def strides(operators: Any) -> None:
@@ -271,6 +273,6 @@ def test_the_command_takes_rules(tmp_path: Path) -> None:
     done = exported.export(tmp_path / "k", CPU[0], *words, "--form", "torch", kernel=kernel)
     assert done.returncode == 0, done.stderr
     text = (tmp_path / "k" / "scaled_torch.cpp").read_text()
-    assert '"scaled(Tensor x, SymInt n, float factor, SymInt[] grid=[]) -> Tensor"' in text
+    assert '"scaled(Tensor x, SymInt n, float factor, SymInt[]? grid=None) -> Tensor"' in text
     done = exported.export(tmp_path / "k", CPU[0], *words, kernel=kernel)
     assert done.returncode != 0 and "--form torch writes" in done.stderr
