@@ -8,6 +8,7 @@
 #include "backend/gpu/GpuCode.h"
 #include "backend/gpu/LineTables.h"
 #include "backend/nvidia/BoundShifts.h"
+#include "backend/nvidia/CollectiveAssembly.h"
 #include "backend/nvidia/GridConstants.h"
 #include "backend/nvidia/LowerNvidia.h"
 #include "backend/nvidia/assemble/AssemblePtx.h"
@@ -49,6 +50,8 @@ static void initializeNvptx() {
 
 static constexpr ModulePass kBeforeLlvm[] = {
     kSinkOffsets,
+    {"collective-assembly", "assembly of whole warps stays where they go together",
+     nvidia::markCollectives},
     {"grid-constants", "parameters by value are read where they lie", nvidia::markGridConstants}};
 static constexpr ModulePass kBehindLlvm[] = {
     {"bound-shifts", "amounts of shifts are bounded by their widths", nvidia::boundShifts}};

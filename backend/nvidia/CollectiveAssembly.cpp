@@ -1,0 +1,26 @@
+// Keeps LLVM from dividing the threads that execute an instruction of a whole warp together.
+#include "backend/nvidia/CollectiveAssembly.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/IR/InlineAsm.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/Instructions.h"
+#include "llvm/IR/Module.h"
+
+using namespace llvm;
+
+/// Returns true if a text has instructions of whole warps: with .sync or .aligned, or `bar`, which
+/// is aligned without that word (PTX ISA, "barrier").
+static bool isCollective(StringRef text) {
+  return any_of(ArrayRef<StringRef>{".sync", ".aligned", "bar."},
+                [&](StringRef word) { return text.contains(word); });
+}
+
+void tw::nvidia::markCollectives(Module &module) {
+  for (Function &function : module)
+    for (Instruction &instruction : instructions(function)) {
+      auto *call = dyn_cast<CallInst>(&instruction);
+      auto *code = call ? dyn_cast<InlineAsm>(call->getCalledOperand()) : nullptr;
+      if (code && isCollective(code->getAsmString()))
+        call->setConvergent();
+    }
+}
