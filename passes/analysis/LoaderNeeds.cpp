@@ -1,5 +1,6 @@
 // Walks back from the operands of loader regions.
 #include "passes/analysis/LoaderNeeds.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "passes/analysis/PointerRoots.h"
@@ -66,8 +67,8 @@ static StringRef obstacleTo(Operation *op) {
   if (auto load = dyn_cast<LoadOp>(op))
     return mayChange(load) ? "it needs what the kernel, or a program that it waits for, may write"
                            : "";
-  // Each role's code may fuse multiplications and additions in its own way.
-  if (llvm::any_of(op->getOperands(), isFloat) || llvm::any_of(op->getResults(), isFloat))
+  // Each role's code may fuse multiplications and additions in its own way; comparisons are exact.
+  if (llvm::any_of(op->getResults(), isFloat) && !isa<arith::ConstantOp>(op))
     return "it needs a number that is computed from floats";
   return isMemoryEffectFree(op) ? "" : "it needs the result of what has other effects";
 }

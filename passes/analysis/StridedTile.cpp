@@ -119,7 +119,9 @@ private:
   std::optional<StridedTile> readOperation(Operation *op);
   std::optional<StridedTile> readShape(Operation *op); // of dimensions that come, go or repeat
   std::optional<StridedTile> readArgument(BlockArgument argument);
-  std::optional<StridedTile> readCarried(scf::ForOp loop, BlockArgument carried);
+  std::optional<StridedTile> readCarried(scf::ForOp loop, BlockArgument carried,
+                                         const Polynomial &counter);
+  std::optional<StridedTile> readResult(scf::ForOp loop, OpResult result);
 
   bool isLeaf(Value scalar, const Polynomial &sum) const;
 
@@ -254,8 +256,10 @@ std::optional<StridedTile> Reader::readOperation(Operation *op) {
       .Default([](Operation *) { return std::nullopt; });
 }
 
-/// A scalar that grows by the same in each iteration: its multiples of the counter.
-std::optional<StridedTile> Reader::readCarried(scf::ForOp loop, BlockArgument carried) {
+/// A scalar that grows by the same in each iteration: its multiples of the counter, where that is
+/// `counter`.
+std::optional<StridedTile> Reader::readCarried(scf::ForOp loop, BlockArgument carried,
+                                               const Polynomial &counter) {
   APInt step;
   if (!matchPattern(loop.getStep(), m_ConstantInt(&step)) || !step.isStrictlyPositive())
     return std::nullopt;
@@ -266,7 +270,7 @@ std::optional<StridedTile> Reader::readCarried(scf::ForOp loop, BlockArgument ca
     return std::nullopt;
   Polynomial growth = next->offset;
   growth.add(Polynomial::ofLeaf(carried), -1);
-  Polynomial iterations = Polynomial::ofLeaf(loop.getInductionVar());
+  Polynomial iterations = counter;
   iterations.add(lower->offset, -1);
   StridedTile result = *first;
   for (const Monomial &monomial : growth.all()) {
@@ -297,8 +301,22 @@ std::optional<StridedTile> Reader::readArgument(BlockArgument argument) {
   if (!loop || argument == loop.getInductionVar())
     return leaf;
   known[argument] = leaf; // as what it adds to itself is read
-  std::optional<StridedTile> carried = readCarried(loop, argument);
+  std::optional<StridedTile> carried =
+      readCarried(loop, argument, Polynomial::ofLeaf(loop.getInductionVar()));
   return carried ? carried : leaf;
+}
+
+/// Reads what the next loop goes on from: the counter has come to the upper bound.
+std::optional<StridedTile> Reader::readResult(scf::ForOp loop, OpResult result) {
+  BlockArgument carried = loop.getTiedLoopRegionIterArg(result);
+  if (!loop->hasAttr(kLoopWholeSteps) || !result.getType().isIntOrIndex())
+    return std::nullopt;
+  read(carried);
+  auto inside = std::exchange(known[carried], scalarOf(Polynomial::ofLeaf(carried)));
+  std::optional<StridedTile> upper = read(loop.getUpperBound());
+  std::optional<StridedTile> end = upper ? readCarried(loop, carried, upper->offset) : std::nullopt;
+  known[carried] = inside;
+  return end;
 }
 
 /// Returns true if more is known of a scalar than of what it is the sum of. Sums of arguments are
@@ -317,6 +335,8 @@ std::optional<StridedTile> Reader::read(Value value) {
   std::optional<StridedTile> result;
   if (auto argument = dyn_cast<BlockArgument>(value))
     result = readArgument(argument);
+  else if (auto loop = value.getDefiningOp<scf::ForOp>())
+    result = readResult(loop, cast<OpResult>(value));
   else
     result = readOperation(value.getDefiningOp());
   bool isScalar = value.getType().isIntOrIndex();

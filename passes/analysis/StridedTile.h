@@ -69,6 +69,10 @@ struct StridedTile {
   llvm::SmallVector<IndexLimit, 2> wraps = {};
 };
 
+/// Unit, on a loop whose counter is the upper bound at the end if another loop goes on from there:
+/// there is a whole number of steps between the bounds.
+inline constexpr llvm::StringLiteral kLoopWholeSteps = "tile.whole_steps";
+
 /// Reads a tile or scalar as one; none where it is computed otherwise. What a loop adds to a scalar
 /// it carries is read as a multiple of its counter. A scalar that is known not to be negative,
 /// while what it is a sum of may be, is a leaf.

@@ -33,6 +33,7 @@ struct BoxReader {
   std::optional<BoxPlace> read();
   bool readPointers(const std::optional<StridedTile> &tile);
   bool readOffset(const Polynomial &offset);
+  bool moveFurther(MapDim &dim, const Polynomial &index);
   bool takeLimit(const IndexLimit &limit);
   bool readMask(Value mask);
   bool readWraps(ArrayRef<IndexLimit> wraps);
@@ -50,7 +51,8 @@ struct BoxReader {
   OperandSlabs slabs;
   StringRef &obstacle;
   Value base;
-  SmallVector<MapDim, 3> dims; // that of the slabs' rows first, then the tile's other one
+  // Reserved: references to dimensions stay.
+  SmallVector<MapDim, kMostRank> dims; // that of the slabs' rows first, then the tile's other one
 };
 } // namespace
 
@@ -144,9 +146,30 @@ bool BoxReader::readPointers(const std::optional<StridedTile> &tile) {
 
 //===-- Extents ------------------------------------------------------------------------------===//
 
+/// Moves what is added to an index, behind its comparison with an extent, to dimensions of their
+/// own: the number of a matrix, in a batch of so many rows each.
+bool BoxReader::moveFurther(MapDim &dim, const Polynomial &index) {
+  Polynomial added = dim.coordinate;
+  added.add(index, -1);
+  for (const Monomial &monomial : added.all()) {
+    Monomial rows{1};
+    llvm::copy_if(monomial.leaves, std::back_inserter(rows.leaves), isOfLaunch);
+    if (rows.isConstant() || monomial.isFixed() || dims.size() == kMostRank)
+      return false;
+    Monomial stride = dim.stride;
+    stride.leaves.append(rows.leaves);
+    dims.push_back(MapDim{
+        .stride = stride, .extent = {}, .coordinate = Polynomial(*monomial.dividedBy(rows))});
+  }
+  dim.coordinate = index;
+  return true;
+}
+
 /// Takes an extent of the array, with which the kernel compares, or divides, an index.
 bool BoxReader::takeLimit(const IndexLimit &limit) {
   MapDim &dim = dimOfTile(limit.dim);
+  if (!dim.extent && !(limit.index == dim.coordinate) && !moveFurther(dim, limit.index))
+    return false;
   bool isSame = !dim.extent || Polynomial(*dim.extent) == Polynomial(limit.extent);
   if (!(limit.index == dim.coordinate) || !isSame || limit.extent.factor < 1)
     return false;

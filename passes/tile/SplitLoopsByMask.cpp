@@ -8,6 +8,7 @@
 #include "mlir/IR/IRMapping.h"
 #include "passes/Passes.h"
 #include "passes/analysis/LoopForms.h"
+#include "passes/analysis/StridedTile.h"
 #include "passes/tile/ScaledMaxima.h"
 #include "runtime/codes/Codes.h"
 #include "llvm/ADT/SetVector.h"
@@ -320,6 +321,7 @@ static void apply(scf::ForOp loop, const LoopSplit &split, int64_t step) {
     IRMapping mapping;
     scf::ForOp before = cloneFor(lower, mainLower, carried, mapping);
     markShort(before, mixedBefore);
+    before->setAttr(kLoopWholeSteps, builder.getUnitAttr());
     carried.assign(before.result_begin(), before.result_end());
   }
   IRMapping mapping;
@@ -334,6 +336,7 @@ static void apply(scf::ForOp loop, const LoopSplit &split, int64_t step) {
     loop.erase();
     return;
   }
+  main->setAttr(kLoopWholeSteps, builder.getUnitAttr());
   loop.setLowerBound(mainUpper);
   loop.getInitArgsMutable().assign(main.getResults());
   markShort(loop, mixedAfter);

@@ -4,6 +4,7 @@
 #define PASSES_SIMT_LOOPPIPELINE_H
 #include "ir/simt/Simt.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "passes/analysis/IndexFacts.h"
 #include <vector>
 
 namespace tw::simt {
@@ -82,6 +83,9 @@ mlir::Operation *firstUseOf(mlir::scf::ForOp loop, tile::LoadOp load);
 
 /// Divides the operations that run `ahead` for the loads of a pipeline into its steps.
 void planSteps(LoopPipeline &pipeline, llvm::ArrayRef<mlir::Operation *> ahead);
+/// Lets a loader copy the boxes of a pipeline where it can, and programs of a cluster for one
+/// another.
+void planLoader(LoopPipeline &pipeline, const IndexFacts &facts);
 /// How all threads know that the slot has been read which copies overwrite next.
 enum class SlotsFreed {
   ByEarlierBarrier, // in front of the copies

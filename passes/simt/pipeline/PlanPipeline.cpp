@@ -3,7 +3,6 @@
 #include "ir/target/TargetDesc.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
-#include "passes/analysis/ClusterFacts.h"
 #include "passes/analysis/LoaderNeeds.h"
 #include "passes/simt/Boxes.h"
 #include "passes/simt/LayoutRules.h"
@@ -336,120 +335,6 @@ static void groupByProducts(LoopPipeline &pipeline, unsigned numStages) {
   }
 }
 
-/// Returns true if code of the user's may count the threads of a CTA, or wait for all of them:
-/// those of a loader would be one too many.
-static bool maySeeLoader(Operation *op) {
-  if (auto assembly = dyn_cast<tile::InlineAsmOp>(op))
-    return llvm::any_of(ArrayRef<StringRef>{"bar.", "barrier", "ntid"},
-                        [&](StringRef word) { return assembly.getText().contains(word); });
-  return isa<tile::ExternCallOp>(op) && !isMemoryEffectFree(op);
-}
-
-/// Returns why no loader can copy the boxes of a pipeline: it computes by itself where they begin.
-static StringRef obstacleToLoader(LoopPipeline &pipeline) {
-  scf::ForOp loop = pipeline.loop;
-  if (!pipeline.isOfBoxes)
-    return "the tiles are not boxes";
-  if (threadsOf(loop).warps * 2 >= targetOf(loop).getMaxWarps())
-    return "num_warps leave a loader no registers";
-  if (pipeline.steps.size() > 1 ||
-      llvm::any_of(pipeline.steps.front().operations, llvm::IsaPred<LoadOp>))
-    return "it needs what the loop itself loads";
-  if (loop->walk([](LoaderOp) { return WalkResult::interrupt(); }).wasInterrupted())
-    return "a loop inside of it has one";
-  auto kernel = loop->getParentOfType<FunctionOpInterface>();
-  if (kernel
-          .walk([](Operation *op) {
-            return maySeeLoader(op) ? WalkResult::interrupt() : WalkResult::advance();
-          })
-          .wasInterrupted())
-    return "assembly or bitcode of the kernel may count threads or wait for all of them";
-  LoaderNeeds needs;
-  auto need = [&](Value value) {
-    if (!loop.getBodyRegion().isAncestor(value.getParentRegion()))
-      needs.add(value);
-  };
-  needs.addControlOf(loop.getBody()->getTerminator());
-  for (unsigned number : pipeline.steps.front().carried)
-    need(loop.getInitArgs()[number]);
-  for (Operation *op : pipeline.steps.front().operations)
-    llvm::for_each(op->getOperands(), need);
-  for (PipelinedLoad &pipelined : pipeline.loads)
-    llvm::for_each(pipelined.coordinates, need);
-  return needs.obstacle();
-}
-
-static unsigned countQuietLoops(LoopPipeline &pipeline) {
-  unsigned count = 0;
-  for (Operation *loop = pipeline.loop->getParentOp(); isa<scf::ForOp>(loop);
-       loop = loop->getParentOp(), ++count)
-    if (llvm::any_of(pipeline.loads, [&](const PipelinedLoad &pipelined) {
-          return mayBeOverwritten(pipelined.load, loop);
-        }))
-      break;
-  return count;
-}
-
-/// Lets a warp of its own start the copies of boxes where it can, unless the loop says no.
-static void takeLoader(LoopPipeline &pipeline) {
-  auto asked = pipeline.loop->getAttrOfType<IntegerAttr>(tile::kLoopWarpSpecialize);
-  if (asked && asked.getInt() == 0)
-    return;
-  if (!boxCopyOf(targetOf(pipeline.loop)))
-    return;
-  StringRef obstacle = obstacleToLoader(pipeline);
-  pipeline.hasLoader = obstacle.empty();
-  pipeline.numQuietLoops = countQuietLoops(pipeline);
-  if (!pipeline.hasLoader && (asked || pipeline.isOfBoxes))
-    emitCodedRemark(pipeline.loop, Code::LoaderWarps)
-        << "no warp of its own starts the copies of this loop: " << obstacle;
-}
-
-/// Divides a box's rows among the programs of a cluster, if each gets whole groups of them.
-static bool divideBox(PipelinedLoad &pipelined, const OperandSlabs &slabs, int64_t numPrograms) {
-  int64_t rows = pipelined.slot.getShape()[1 - slabs.dim];
-  if (rows % (numPrograms * OperandSlabs::kRowsOfGroup) != 0)
-    return false;
-  TensorMapAttr map = pipelined.box;
-  SmallVector<int64_t> box(map.getBox());
-  box[1] = std::min(box[1], rows / numPrograms);
-  pipelined.box = TensorMapAttr::get(map.getContext(), map.getArgument(), map.getElementType(),
-                                     map.getExtents(), map.getStrides(), box, map.getSpanBytes());
-  pipelined.isMulticast = true;
-  return true;
-}
-
-/// Lets the programs of a cluster copy what all of them need once, for all: each a part.
-static void takeMulticast(LoopPipeline &pipeline, const IndexFacts &facts) {
-  scf::ForOp loop = pipeline.loop;
-  int64_t numPrograms = clusterSizeOf(loop);
-  if (numPrograms == 1)
-    return;
-  ClusterFacts shared(facts, clusterOf(loop));
-  StringRef obstacle;
-  if (!pipeline.hasLoader)
-    obstacle = "no warp of its own starts the copies of this loop";
-  else if (!shared.isReachedTogether(loop))
-    obstacle = "it is not known that all of them run this loop equally often";
-  unsigned numShared = 0;
-  for (PipelinedLoad &pipelined : pipeline.loads) {
-    bool isSame = obstacle.empty() && llvm::all_of(pipelined.coordinates, [&](Value coordinate) {
-                    return shared.isShared(coordinate);
-                  });
-    if (isSame && divideBox(pipelined, *slabsOfOperand(facts, pipelined.load), numPrograms))
-      ++numShared;
-  }
-  if (obstacle.empty() && numShared == 0)
-    obstacle = "no tile of this loop is known to be the same in all of them";
-  if (numShared == 0)
-    emitCodedRemark(loop, Code::Multicast) << "the programs of a cluster copy alone: " << obstacle;
-  else
-    emitCodedRemark(loop, Code::Multicast)
-        << "the programs of a cluster copy the tiles of " << numShared << " of "
-        << pipeline.loads.size() << (pipeline.loads.size() == 1 ? " load" : " loads")
-        << " once for all of them";
-}
-
 /// Lists the loads that can be copied ahead.
 std::optional<LoopPipeline> Planner::plan(bool isAsked) {
   collectProducts(isAsked);
@@ -494,7 +379,6 @@ std::optional<LoopPipeline> tw::simt::planPipeline(scf::ForOp loop, bool isAsked
     return std::nullopt;
   groupByProducts(*pipeline, numStages);
   planSteps(*pipeline, planner->ahead.getArrayRef());
-  takeLoader(*pipeline);
-  takeMulticast(*pipeline, facts);
+  planLoader(*pipeline, facts);
   return pipeline;
 }

@@ -26,7 +26,7 @@ def tiles_of(
     a, b, c, M, N, K, a_row, b_row,
     FORM: tw.constexpr, BM: tw.constexpr, BN: tw.constexpr, BK: tw.constexpr,
 ):  # fmt: skip
-    """All tiles of C = A B by few programs; K is not a multiple of BK."""
+    """All tiles of C = A B by few programs; K is not a multiple of BK. "stepped": by pointers that the loop moves."""
     m, n, k = tw.arange(0, BM), tw.arange(0, BN), tw.arange(0, BK)
     step = tw.num_programs(0)
     for row in range(tw.program_id(0), tw.cdiv(M, BM), step):
@@ -36,6 +36,16 @@ def tiles_of(
             total = tw.zeros((BM, BN), tw.float32)
             if FORM == "some" and (row + column) % 2 == 1:
                 tw.store(c + rows * b_row + columns, 1.0, mask=(rows < M) & (columns < N))
+            elif FORM == "stepped":
+                left, right = a + rows * a_row + k[None, :], b + k[:, None] * b_row + columns
+                for step_of_k in range(0, tw.cdiv(K, BK)):
+                    inside = k < K - step_of_k * BK
+                    x = tw.load(left, mask=(rows < M) & inside[None, :], other=0.0)
+                    y = tw.load(right, mask=inside[:, None] & (columns < N), other=0.0)
+                    total = tw.dot(x, y, total)
+                    left += BK
+                    right += BK * b_row
+                tw.store(c + rows * b_row + columns, total, mask=(rows < M) & (columns < N))
             else:
                 for start in range(0, K, BK):
                     at = start + k
@@ -49,7 +59,7 @@ def tiles_of(
 
 @pytest.mark.parametrize("K", [0, 24, 64, 200, 448])
 @pytest.mark.parametrize("setting", BOX_SETTINGS)
-@pytest.mark.parametrize("form", ["all", "some", "crossing"])
+@pytest.mark.parametrize("form", ["all", "some", "crossing", "stepped"])
 def test_rings_of_persistent_kernels(form: str, setting: Setting, K: int, rng: np.random.Generator) -> None:
     """Copies for the next tile start while this one is stored; a branch is the place of a ring of its own."""
     BM, N = 16 * setting[0], 136
@@ -156,3 +166,82 @@ def test_rings_without_room(rng: np.random.Generator) -> None:
         assert_equal(c, a.double() @ b.double())
         found = [r["message"] for r in compiled.remarks if "ahead of" in r["message"]]
         assert rings(compiled) == ring and len(found) == (2 if stages == 4 else 0)
+
+
+@tw.jit
+def attend(
+    q, k, v, o, heads, N, scale,
+    BM: tw.constexpr, BN: tw.constexpr, D: tw.constexpr, CAUSAL: tw.constexpr,
+):  # fmt: skip
+    """Attention of all heads by few programs: one head's rows follow those of the head before."""
+    m, n, d = tw.arange(0, BM), tw.arange(0, BN), tw.arange(0, D)
+    blocks = tw.cdiv(N, BM)
+    for job in range(tw.program_id(0), heads * blocks, tw.num_programs(0)):
+        base = job // blocks * N * D
+        block = job % blocks
+        rows = block * BM + m
+        at = base + rows[:, None] * D + d[None, :]
+        query = tw.load(q + at, mask=rows[:, None] < N, other=0.0)
+        peak = tw.full((BM,), float("-inf"), tw.float32)
+        norm, acc = tw.zeros((BM,), tw.float32), tw.zeros((BM, D), tw.float32)
+        for start in range(0, tw.minimum((block + 1) * BM, N) if CAUSAL else N, BN):
+            columns = start + n
+            places = base + columns[:, None] * D + d[None, :]
+            score = tw.dot(query, tw.load(k + places, mask=columns[:, None] < N, other=0.0).T) * scale
+            inside = columns[None, :] < N
+            if CAUSAL:
+                inside &= rows[:, None] >= columns[None, :]
+            score = tw.where(inside, score, float("-inf"))
+            above = tw.maximum(peak, tw.max(score, 1))
+            p, factor = tw.exp2(score - above[:, None]), tw.exp2(peak - above)
+            norm = norm * factor + tw.sum(p, 1)
+            values = tw.load(v + places, mask=columns[:, None] < N, other=0.0)
+            acc, peak = tw.dot(p.to(tw.float16), values, acc * factor[:, None]), above
+        tw.store(o + at, (acc / norm[:, None]).to(tw.float16), mask=rows[:, None] < N)
+
+
+@pytest.mark.parametrize("N", [48, 136, 256])
+@pytest.mark.parametrize("setting", BOX_SETTINGS)
+@pytest.mark.parametrize("causal", [False, True])
+def test_rings_of_attention(causal: bool, setting: Setting, N: int, rng: np.random.Generator) -> None:
+    """The loader copies the blocks of the diagonal and of the end, too, whose masks compare numbers of rows."""
+    q, k, v = (torch.from_numpy(rng.normal(size=(3, N, 64))).half() for _ in range(3))
+    out = poisoned(3, N, 64, dtype=torch.float16)
+    compiled = launch(
+        attend, (2,), q, k, v, out, 3, N, 0.2, BM=16 * setting[0], BN=64, D=64, CAUSAL=causal,
+        setting=setting,
+    )  # fmt: skip
+    score = q.double() @ k.double().mT * 0.2
+    if causal:
+        score = score.where(torch.ones(N, N).tril() > 0, -float("inf"))
+    p = torch.exp2(score - score.amax(-1, keepdim=True))
+    expected = p @ v.double() / p.sum(-1, keepdim=True)
+    torch.testing.assert_close(out.double(), expected, rtol=4e-3, atol=4e-3)
+    assert num_loaders(compiled) == 2
+    assert rings(compiled) == [0]
+
+
+@tw.jit
+def two_products(a, b, c, d, e, f, K, BM: tw.constexpr, BN: tw.constexpr, BK: tw.constexpr):
+    """c = a b and f = d e in one loop, whose tiles come in two groups."""
+    m, n, k = tw.arange(0, BM), tw.arange(0, BN), tw.arange(0, BK)
+    first, second = tw.zeros((BM, BN), tw.float32), tw.zeros((BM, BN), tw.float32)
+    for start in range(0, K, BK):
+        left, right = m[:, None] * K + (start + k)[None, :], (start + k)[:, None] * BN + n[None, :]
+        first = tw.dot(tw.load(a + left), tw.load(b + right), first)
+        second = tw.dot(tw.load(d + left), tw.load(e + right), second)
+    tw.store(c + m[:, None] * BN + n[None, :], first)
+    tw.store(f + m[:, None] * BN + n[None, :], second)
+
+
+@pytest.mark.parametrize("setting", BOX_SETTINGS)
+def test_groups_that_are_released_one_after_the_other(setting: Setting, rng: np.random.Generator) -> None:
+    """Warps wait for products together, between the releases of one lane."""
+    BM, K = 16 * setting[0], 128
+    a, d = integers(rng, BM, K), integers(rng, BM, K)
+    b, e = integers(rng, K, 64), integers(rng, K, 64)
+    c, f = poisoned(BM, 64), poisoned(BM, 64)
+    compiled = launch(two_products, (1,), a, b, c, d, e, f, K, BM=BM, BN=64, BK=64, setting=setting)
+    assert_equal(c, a.double() @ b.double())
+    assert_equal(f, d.double() @ e.double())
+    assert num_loaders(compiled) == 1
