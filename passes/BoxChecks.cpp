@@ -37,6 +37,25 @@ LogicalResult tw::checkTensorMaps(ModuleOp module) {
   return success();
 }
 
+LogicalResult tw::checkLoadersAndCluster(ModuleOp module) {
+  constexpr int64_t mostLoaders = 4, mostPrograms = 8;
+  Attribute loaders = module->getAttr(simt::kLoaderWarps);
+  auto numLoaders = dyn_cast_or_null<IntegerAttr>(loaders);
+  if (loaders && (!numLoaders || !numLoaders.getType().isInteger(32) || numLoaders.getInt() < 1 ||
+                  numLoaders.getInt() > mostLoaders))
+    return emitCoded(module, Code::UnfitText)
+           << simt::kLoaderWarps << " is a number of 32 bits from 1 to 4, not " << loaders;
+  Attribute cluster = module->getAttr(simt::kCluster);
+  auto extents = dyn_cast_or_null<DenseI64ArrayAttr>(cluster);
+  auto isOutside = [&](int64_t extent) { return extent < 1 || extent > mostPrograms; };
+  if (cluster &&
+      (!extents || extents.size() != 3 || llvm::any_of(extents.asArrayRef(), isOutside) ||
+       isOutside(simt::clusterSizeOf(module))))
+    return emitCoded(module, Code::UnfitText)
+           << simt::kCluster << " is array<i64: x, y, z> of up to 8 programs, not " << cluster;
+  return success();
+}
+
 /// Returns a use of what a loader leaves to later regions that is not in one of them, nor passes it
 /// on to one.
 static Operation *useByProgram(simt::LoaderOp loader) {

@@ -451,19 +451,6 @@ static LogicalResult checkThreads(ModuleOp module) {
     return emitCoded(module, Code::UnfitText)
            << simt::kNumWarps << " is a power of two of 32 bits up to " << tile::kMostWarps
            << ", not " << warps;
-  auto loaders = module->getAttr(simt::kLoaderWarps);
-  auto numLoaders = dyn_cast_or_null<IntegerAttr>(loaders);
-  if (loaders && (!numLoaders || !numLoaders.getType().isInteger(32) || numLoaders.getInt() < 1 ||
-                  numLoaders.getInt() > 4))
-    return emitCoded(module, Code::UnfitText)
-           << simt::kLoaderWarps << " is a number of 32 bits from 1 to 4, not " << loaders;
-  Attribute cluster = module->getAttr(simt::kCluster);
-  auto extents = dyn_cast_or_null<DenseI64ArrayAttr>(cluster);
-  if (cluster && (!extents || extents.size() != 3 || simt::clusterSizeOf(module) < 1 ||
-                  simt::clusterSizeOf(module) > 8 ||
-                  llvm::any_of(extents.asArrayRef(), [](int64_t n) { return n < 1 || n > 8; })))
-    return emitCoded(module, Code::UnfitText)
-           << simt::kCluster << " is array<i64: x, y, z> of up to 8 programs, not " << cluster;
   if (target && !isa<tile::TargetAttr, tile::SimdAttr>(target))
     return emitCoded(module, Code::UnfitText)
            << kTargetAttribute << " is a #tile.target or a #tile.simd";
@@ -476,7 +463,7 @@ LogicalResult tw::checkInput(ModuleOp module, StringRef name) {
   const Input *input =
       llvm::find_if(kInputs, [&](const Input &input) { return input.name == name; });
   assert(input != std::end(kInputs) && "passes name what there is");
-  if (failed(checkThreads(module)))
+  if (failed(checkThreads(module)) || failed(checkLoadersAndCluster(module)))
     return failure();
   if (input->hasKernels && (failed(checkFunctions(module)) || failed(checkTensorMaps(module))))
     return failure();

@@ -42,7 +42,7 @@ def add_norm(x: torch.Tensor, residual: torch.Tensor, weight: torch.Tensor) -> t
     return out
 
 
-# What is looked for, written as a model would write it. It is traced to operators, so that other
+# The subgraph to look for, written as a model would write it. It is traced to operators, so that other
 # ways to write the same operators match, too; another constant for epsilon does not.
 def pattern(x: torch.Tensor, residual: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
     total = x + residual

@@ -20,8 +20,11 @@ using namespace mlir;
 using namespace tw;
 using namespace tw::simt;
 
-/// The loop's own number of stages, or the module's.
+/// Returns the loop's own number of stages, or the module's; 1 of a short loop that threads copy
+/// for.
 static int64_t stagesOf(scf::ForOp loop, unsigned ofModule) {
+  if (loop->hasAttr(tile::kLoopShort) && !boxCopyOf(targetOf(loop)))
+    return 1;
   auto own = loop->getAttrOfType<IntegerAttr>(tile::kLoopNumStages);
   return own ? own.getInt() : ofModule;
 }
@@ -104,8 +107,6 @@ static std::optional<LoopPipeline> planFor(scf::ForOp loop, unsigned numStages) 
   bool isAsked = loop->hasAttr(tile::kLoopNumStages);
   if (!loop->hasAttr(tile::kLoopShort))
     return planPipeline(loop, isAsked, numStages);
-  if (!boxCopyOf(targetOf(loop)))
-    return std::nullopt;
   ScopedDiagnosticHandler silent(loop.getContext(), [](mlir::Diagnostic &) { return success(); });
   std::optional<LoopPipeline> pipeline = planPipeline(loop, isAsked, numStages);
   return pipeline && pipeline->hasLoader ? pipeline : std::nullopt;

@@ -1,4 +1,4 @@
-// What a thread does in the shared memory of other CTAs of its cluster.
+// Accesses of a thread to the shared memory of other CTAs of its cluster.
 #ifndef BACKEND_WARPSIM_CORE_REMOTE_H
 #define BACKEND_WARPSIM_CORE_REMOTE_H
 #include "backend/warpsim/core/bulk/BulkStep.h"

@@ -1,4 +1,4 @@
-// What a CTA keeps of its named barriers.
+// The state of the named barriers of a CTA.
 #ifndef BACKEND_WARPSIM_CORE_BARRIER_H
 #define BACKEND_WARPSIM_CORE_BARRIER_H
 #include "backend/warpsim/core/clocks/Knowledge.h"

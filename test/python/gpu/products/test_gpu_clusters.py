@@ -22,7 +22,7 @@ def multicasts(compiled: CompiledKernel) -> int:
 
 
 def reasons(compiled: CompiledKernel) -> list[str]:
-    """What is said of the programs of a cluster."""
+    """The remarks on copies of the programs of a cluster."""
     return [r["message"] for r in compiled.remarks if r["code"] == "TW0371"]
 
 

@@ -74,7 +74,7 @@ def test_rings_of_persistent_kernels(form: str, setting: Setting, K: int, rng: n
         expected = torch.where(odd, 1.0, expected)
     assert_equal(c[:, :N], expected)
     assert bool(c[:, N:].isnan().all())
-    # Of the whole blocks of K, and of the rest; no map describes an array without columns.
+    # One for the whole blocks of K, and one for the rest; no map describes an array without columns.
     assert num_loaders(compiled) == (2 if K else 0)
     assert rings(compiled) == ([3] if form == "some" else [0])[: num_loaders(compiled)]
 
