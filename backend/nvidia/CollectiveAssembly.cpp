@@ -9,9 +9,10 @@
 using namespace llvm;
 
 /// Returns true if a text has instructions of whole warps: with .sync or .aligned, or `bar`, which
-/// is aligned without that word (PTX ISA, "barrier").
+/// is aligned without that word (PTX ISA, "barrier"). Waits for a phase are taken for such: lanes
+/// that wait apart would not all have waited when one of them releases for the warp.
 static bool isCollective(StringRef text) {
-  return any_of(ArrayRef<StringRef>{".sync", ".aligned", "bar."},
+  return any_of(ArrayRef<StringRef>{".sync", ".aligned", "bar.", "mbarrier.try_wait"},
                 [&](StringRef word) { return text.contains(word); });
 }
 
