@@ -31,8 +31,28 @@ static uint64_t descriptorFields(simt::SlabsAttr slabs) {
   return (leading & 0x3fff) << 16 | (stride & 0x3fff) << 32 | swizzle << 62;
 }
 
+/// Returns true if a value is computed of nothing that loops carry, as places in rings are.
+static bool isFixed(Value value) {
+  if (auto argument = dyn_cast<BlockArgument>(value))
+    return argument.getOwner()->isEntryBlock() &&
+           isa<LLVM::LLVMFuncOp>(argument.getOwner()->getParentOp());
+  return llvm::all_of(value.getDefiningOp()->getOperands(), isFixed);
+}
+
+/// Returns the text that adds to the address of a descriptor: to the descriptor, or to its lower
+/// word alone. None has a carry.
+static std::string sumOf(StringRef name, StringRef first, int64_t offset, bool isOfWords) {
+  std::string declared = (".reg .b64 " + name + ";\n\t").str(), number = std::to_string(offset);
+  if (!isOfWords)
+    return (declared + "add.s64 " + name + ", " + first + ", " + number + ";\n\t").str();
+  return (declared + "{\n\t.reg .b32 low, high;\n\tmov.b64 {low, high}, " + first +
+          ";\n\tadd.u32 low, low, " + number + ";\n\tmov.b64 " + name + ", {low, high};\n\t}\n\t")
+      .str();
+}
+
 /// Adds the descriptors of an operand to the code, as sums that begin there: LLVM would compute
-/// those of all steps ahead of loops and keep them in registers.
+/// those of all steps ahead of loops and keep them in registers. At a fixed
+/// place the assembler would divide the sums into words with a carry, two instructions more each.
 static GroupOperand addDescriptors(Lowering &lowering, InlinePtx &code, StringRef name,
                                    Value address, simt::SlabsAttr slabs,
                                    ArrayRef<int64_t> offsets) {
@@ -49,9 +69,8 @@ static GroupOperand addDescriptors(Lowering &lowering, InlinePtx &code, StringRe
   for (auto [number, offset] : llvm::enumerate(offsets)) {
     operand.names.push_back(offset == 0 ? first : (name + Twine(number)).str());
     if (offset != 0)
-      operand.preparation += ".reg .b64 " + operand.names.back() + ";\n\tadd.s64 " +
-                             operand.names.back() + ", " + first + ", " +
-                             std::to_string(offset / 16) + ";\n\t";
+      operand.preparation +=
+          sumOf(operand.names.back(), first, offset / 16, /*isOfWords=*/isFixed(address));
   }
   return operand;
 }

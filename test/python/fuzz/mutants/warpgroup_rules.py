@@ -207,7 +207,7 @@ def shift_start(bytes_of: Callable[[int], int]) -> Rule:
 
 def shift_step(by: int) -> Rule:
     """Steps along k within a product that are longer."""
-    step = re.compile(r"add\.s64 [ab]\d+, %rd\d+, (\d+);")
+    step = re.compile(r"(?:add\.s64 [ab]\d+, %rd\d+|add\.u32 low, low), (\d+);")
 
     def rule(lines: Lines) -> Changed:
         for place in places(lines, step):
