@@ -428,6 +428,34 @@ def ReloadOperands : Pass<"reload-operands", "::mlir::ModuleOp">, Takes<"laid-ou
   let dependentDialects = ["::tw::simt::SimtDialect"];
 }
 
+def OverlapProducts : Pass<"overlap-products", "::mlir::ModuleOp">, Takes<"laid-out"> {
+  let summary = "a product of what an iteration computes from its other products runs beside the next iteration";
+  let description = [{
+    ```mlir
+    scf.for ... iter_args(%sum = %zero) {
+      %scores = simt.mma_async %q, %k, %none ...
+      %p = ... of %scores
+      %scaled = ... of %sum
+      %next = simt.mma_async %p, %v, %scaled ...
+      scf.yield %next
+    }
+    // becomes, if there is an iteration
+    %first, %p0 = scf.for ... {simt.once} // the first iteration, with %scaled in place of %next
+    %last, %pn = scf.for ... iter_args(%before = %first, %p = %p0) {
+      %scores = simt.mma_async %q, %k, %none ...
+      %sum = simt.mma_async %p, %v_before, %before ...
+      %q = ... of %scores                    // while the product above runs
+      %scaled = ... of %sum
+      scf.yield %scaled, %q
+    }
+    %result = simt.mma_async %pn, %v_last, %last ...
+    ```
+    The right operand is a slot of a ring that a loader fills, which is released when the product is done, an iteration
+    later than it was; registers hold the left operand of one iteration beside the results of the next. Short loops
+    stay as they are. The order in which sums are added to is that of the kernel.
+  }];
+}
+
 def DivideBuffers : Pass<"divide-buffers", "::mlir::ModuleOp">, Takes<"laid-out"> {
   let summary = "what does not fit in shared memory as a whole goes through it in rounds";
   let description = [{

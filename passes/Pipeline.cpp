@@ -91,6 +91,7 @@ void tw::addSimtPasses(StagedPasses &passes, std::unique_ptr<Pass> describeTarge
   pipeline.oneFewerWhereFull = true;
   passes.addPass(createPipelineLoops(pipeline));
   addStagingPasses(passes.passes());
+  passes.addPass(createOverlapProducts());
   passes.addPass(createDivideBuffers());
   passes.addPass(createAllocateShared());
   passes.addPass(createInsertBarriers());

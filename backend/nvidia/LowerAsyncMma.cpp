@@ -156,3 +156,31 @@ void tw::nvidia::lowerGroupWait(Lowering &lowering, simt::GroupWaitOp op) {
   if (!op.getAccs().empty())
     replaceAll(op, done);
 }
+
+/// Each group has a named barrier, which it awaits and at which the group before it arrives.
+void tw::nvidia::lowerTurn(Lowering &lowering, simt::TurnOp op) {
+  OpBuilder &b = lowering.builder;
+  constexpr unsigned first = 2; // behind those of all warps
+  unsigned last = lowering.numWarps / op.getWarps() - 1;
+  bool takes = op.getStep() == simt::TurnStep::Take || op.getStep() == simt::TurnStep::End;
+  auto isGroup = [&](unsigned number) -> Value {
+    return LLVM::ICmpOp::create(b, lowering.loc, LLVM::ICmpPredicate::eq, op.getGroup(),
+                                constantI32(lowering, number));
+  };
+  auto behindFirst = [&](unsigned count) -> Value {
+    return LLVM::AddOp::create(b, lowering.loc, op.getGroup(),
+                               constantI32(lowering, first + count));
+  };
+  InlinePtx code(b, lowering.loc);
+  std::string text, barrier = std::to_string(first);
+  if (op.getStep() == simt::TurnStep::Take)
+    barrier = code.addOperand(behindFirst(0));
+  else if (op.getStep() == simt::TurnStep::Pass)
+    barrier = code.addOperand(LLVM::SelectOp::create(b, lowering.loc, isGroup(last),
+                                                     constantI32(lowering, first), behindFirst(1)));
+  else
+    text = "@" + code.addOperand(isGroup(takes ? 0 : last)) + " ";
+  text += (takes ? "bar.sync " : "bar.arrive ") + barrier + ", " +
+          std::to_string(2 * 32 * op.getWarps()) + ";";
+  code.emit(text, /*hasEffects=*/true);
+}

@@ -195,6 +195,7 @@ static bool lowerEffect(Lowering &lowering, Operation *op) {
       .Case([&](simt::PhaseExpectOp expect) { lowerPhaseExpect(lowering, expect); })
       .Case([&](simt::PhaseAwaitOp phase) { lowerPhaseAwait(lowering, phase); })
       .Case([&](simt::PhaseArriveOp arrive) { lowerPhaseArrive(lowering, arrive); })
+      .Case([&](simt::TurnOp turn) { lowerTurn(lowering, turn); })
       .Case([&](simt::ShareRegistersOp share) { lowerShareRegisters(lowering, share); })
       .Case([&](simt::ElectOp elect) { lowerElect(lowering, elect); })
       .Case([&](simt::TensorMapOp map) { lowerTensorMap(lowering, map); })

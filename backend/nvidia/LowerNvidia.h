@@ -69,6 +69,7 @@ void lowerStoresWait(Lowering &lowering, simt::StoresWaitOp op);
 /// than an equal share.
 void chooseLoaderWarps(Lowering &lowering);
 bool sharesRegisters(mlir::Operation *kernel);
+void lowerTurn(Lowering &lowering, simt::TurnOp op);
 void lowerShareRegisters(Lowering &lowering, simt::ShareRegistersOp op);
 // LowerFloat8.cpp: arith.extf from and arith.truncf to 8-bit floats, in pairs
 bool isFloat8Cast(mlir::Operation *op);

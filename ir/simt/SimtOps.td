@@ -276,6 +276,17 @@ def Simt_BarrierOp : Simt_Op<"barrier", [MemoryEffects<[MemRead, MemWrite]>]> {
   let assemblyFormat = "(`warp` $warp^)? (`loader` $loader^)? (`cluster` $cluster^)? attr-dict";
 }
 
+def Simt_TurnOp : Simt_Op<"turn", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "groups of so many `warps` take turns: one after the other does what stands between `take` and `pass`";
+  let description = [{
+    `begin` gives the turn to the first group, `take` waits for it, `pass` gives it to the next group, or from the last one
+    to the first, and `end` takes it away. All groups take it equally often. It orders no accesses to memory. From the
+    stage lowered on, `group` is the number of the thread's group.
+  }];
+  let arguments = (ins Simt_TurnStep:$step, I32Attr:$warps, Optional<I32>:$group);
+  let assemblyFormat = "$step `warps` $warps (`of` $group^)? attr-dict";
+}
+
 //===-- Stage lowered: one thread ------------------------------------------------------------------===//
 
 def Simt_ThreadIdOp : Simt_PureOp<"thread_id"> {

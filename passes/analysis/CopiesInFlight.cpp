@@ -67,9 +67,15 @@ private:
           return afterBlock(*loop.getBeforeBody(), std::move(begin));
         })
         .Case([&](LoopLikeOpInterface loop) {
-          State end = atHead(loop, state, [&](State at) {
-            return afterBlock(loop.getLoopRegions().front()->front(), std::move(at));
-          });
+          Block &body = loop.getLoopRegions().front()->front();
+          if (loop->hasAttr(kLoopOnce)) {
+            walk().enter(loop, state);
+            state = afterBlock(body, std::move(state));
+            walk().goOn(loop, state);
+            return state;
+          }
+          State end =
+              atHead(loop, state, [&](State at) { return afterBlock(body, std::move(at)); });
           end.join(state); // of no iteration
           return end;
         })
@@ -266,6 +272,9 @@ std::optional<int64_t> firstNumber(Value number, Operation *buffer) {
   };
   auto argument = dyn_cast<BlockArgument>(number);
   Operation *op = argument ? argument.getOwner()->getParentOp() : number.getDefiningOp();
+  if (auto branch = dyn_cast<scf::IfOp>(op)) // around a loop that may have no iteration
+    return firstNumber(branch.thenYield()->getOperand(cast<OpResult>(number).getResultNumber()),
+                       buffer);
   auto loop = dyn_cast<scf::ForOp>(op);
   if (!loop || number == loop.getInductionVar() || !goesThrough(loop))
     return std::nullopt;

@@ -49,6 +49,16 @@ static LogicalResult lowerBody(SimtFunction &f, Block &from, Block &to) {
 }
 
 LogicalResult SimtFunction::lowerFor(scf::ForOp op) {
+  if (op->hasAttr(kLoopOnce)) {
+    setRegisters(op.getInductionVar(), registersOf(op.getLowerBound()));
+    for (auto [argument, init] : llvm::zip(op.getRegionIterArgs(), op.getInitArgs()))
+      setRegisters(argument, registersOf(init));
+    if (failed(lowerBlock(*op.getBody())))
+      return failure();
+    for (auto [result, value] : llvm::zip(op.getResults(), op.getYieldedValues()))
+      setRegisters(result, registersOf(value));
+    return success();
+  }
   auto loop = create<scf::ForOp>(scalarOf(op.getLowerBound()), scalarOf(op.getUpperBound()),
                                  scalarOf(op.getStep()), flatten(*this, op.getInitArgs()));
   loop.setUnsignedCmp(op.getUnsignedCmp());

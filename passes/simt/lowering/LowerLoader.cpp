@@ -77,12 +77,12 @@ static LogicalResult lowerForLoader(SimtFunction &f, Block &block, const LoaderN
 }
 
 /// Estimates the registers of a thread of the program: what loops take, and all that there are for
-/// products outside of loops, whose tiles are not counted.
+/// products outside of loops, whose tiles are not counted unless they come from a loop.
 static unsigned registersOfThread(func::FuncOp kernel, tile::TargetAttr target) {
   unsigned most = 0;
   kernel.walk([&](scf::ForOp loop) { most = std::max(most, registersIn(loop)); });
   kernel.walk([&](MmaAsyncOp mma) {
-    if (!mma->getParentOfType<LoopLikeOpInterface>())
+    if (!mma->getParentOfType<LoopLikeOpInterface>() && !mma.getAcc().getDefiningOp<scf::ForOp>())
       most = target.getRegisters();
   });
   return most + target.getSpareRegisters();

@@ -58,6 +58,11 @@ static bool lowerScalar(SimtFunction &f, Operation *op) {
         f.create<simt::BarrierOp>(barrier.getWarp(), barrier.getLoader(), barrier.getCluster());
         return true;
       })
+      .Case([&](TurnOp turn) {
+        Value group = f.create<arith::DivUIOp>(f.warp, f.constantI32(turn.getWarps()));
+        f.create<TurnOp>(turn.getStep(), turn.getWarps(), group);
+        return true;
+      })
       .Case([&](AsyncCommitOp) {
         f.create<AsyncCommitOp>();
         return true;

@@ -1,6 +1,7 @@
 // Finds the loads of a loop that can be copied ahead of the iteration that needs them.
 #include "ir/Diagnostic.h"
 #include "ir/target/TargetDesc.h"
+#include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "passes/analysis/LoaderNeeds.h"
@@ -309,9 +310,25 @@ Operation *tw::simt::firstUseOf(scf::ForOp loop, LoadOp load) {
   return first;
 }
 
+/// Returns true if the operation multiplies what the iteration computes from a product.
+static bool multipliesResults(scf::ForOp loop, Operation *op) {
+  auto mma = dyn_cast<MmaOp>(op);
+  SetVector<Operation *> makers;
+  BackwardSliceOptions options;
+  options.inclusive = true;
+  options.omitBlockArguments = true;
+  options.filter = [&](Operation *maker) { return loop->isProperAncestor(maker); };
+  if (!mma)
+    return false;
+  for (Value operand : {mma.getA(), mma.getB()})
+    (void)getBackwardSlice(operand, &makers, options);
+  return llvm::any_of(makers, containsProduct);
+}
+
 /// Where copies run one iteration ahead only, what is needed after a product is waited for there:
 /// its copies get the product's time as well. Each group costs a barrier, which copies that run
-/// further ahead have no need of.
+/// further ahead have no need of; but a loader's slots are free at different times where a product
+/// is of another one's results (`overlap-products`).
 static void groupByProducts(LoopPipeline &pipeline, unsigned numStages) {
   scf::ForOp loop = pipeline.loop;
   llvm::DenseMap<Operation *, unsigned> numbers; // of loads that are needed together, in order
@@ -321,7 +338,7 @@ static void groupByProducts(LoopPipeline &pipeline, unsigned numStages) {
     Operation *first = firstUseOf(loop, a.load), *second = firstUseOf(loop, b.load);
     return first == second ? numbers[a.load] < numbers[b.load] : first->isBeforeInBlock(second);
   });
-  if (numStages != 2 || pipeline.isThroughRegisters || pipeline.isPacked)
+  if (pipeline.isThroughRegisters || pipeline.isPacked || (numStages != 2 && !pipeline.hasLoader))
     return;
   Operation *position = firstUseOf(loop, pipeline.loads.front().load);
   unsigned group = 0;
@@ -330,7 +347,7 @@ static void groupByProducts(LoopPipeline &pipeline, unsigned numStages) {
     for (Operation *first = firstUseOf(loop, pipelined.load); position != first;
          position = position->getNextNode())
       passesProduct |= containsProduct(position);
-    group += passesProduct;
+    group += passesProduct && (numStages == 2 || multipliesResults(loop, position));
     pipelined.group = group;
   }
 }
@@ -377,8 +394,8 @@ std::optional<LoopPipeline> tw::simt::planPipeline(scf::ForOp loop, bool isAsked
   }
   if (!pipeline)
     return std::nullopt;
-  groupByProducts(*pipeline, numStages);
   planSteps(*pipeline, planner->ahead.getArrayRef());
   planLoader(*pipeline, facts);
+  groupByProducts(*pipeline, numStages);
   return pipeline;
 }

@@ -58,7 +58,6 @@ HARMLESS = [
         "boxes of attention": (0, 1),
         "loader, 2 stages": (0,),
         "masked, with a loader": (0,),
-        "loader of attention": (0,),
         "stores": (0,),
         "ring of tiles": (0,),
         "stores of the same rows, 8 warps": (0,),
@@ -154,7 +153,6 @@ HARMLESS = [
         "boxes of attention": (2, 4, 6, 8),
         "loader, 2 stages": (2,),
         "masked, with a loader": (3,),
-        "loader of attention": (4,),
         "stores": (2,),
         "sums apart, with a loader": (2,),
     }),
@@ -181,7 +179,7 @@ HARMLESS = [
         "masked boxes": (1,),
         "boxes of attention": (2,),
         "masked, with a loader": (1,),
-        "loader of attention": (2, 3),
+        "loader of attention": (5,),
     }),
     Harmless(["one group of copies fewer awaited"], "A later wait covers the group, or its copies go to another slot.", {
         "masked": (1,),
@@ -213,7 +211,6 @@ HARMLESS = [
         "attention": (2,),
         "attention, 2 stages": (2,),
         "boxes of attention": (1,),
-        "loader of attention": (1,),
     }),
     Harmless(["products awaited behind the copies"], "The copies write another buffer than the products read.", {
         "attention": (1,),
@@ -245,15 +242,18 @@ HARMLESS = [
     Harmless(["barrier dropped"], "Another barrier follows before any thread awaits a phase.", {
         "boxes of attention": (0,),
     }),
+    Harmless(["products not awaited", "one group of products fewer awaited", "two groups of products fewer awaited"], "The sum is needed behind the wait for a later product, which covers it.", {
+        "loader of attention": (3,),
+    }),
     Harmless(["products not committed"], "The products join the next group, which the same wait covers.", {
         "boxes of attention": (0,),
-        "loader of attention": (0,),
+        "loader of attention": (3,),
     }),
     Harmless(["free for one warp fewer"], "One warp's wait counts for its warpgroup (README of warpsim, limits).", {
         "loader, 2 stages": (1,),
         "loader, 8 warps": (0, 1, 2),
         "masked, with a loader": (0, 1, 2),
-        "loader of attention": (0, 1, 2, 3),
+        "loader of attention": (1, 3),
         "sums apart, with a loader": (0, 1, 2),
         "cluster, 2 stages": (0, 1),
         "cluster, 3 stages": (0, 1, 2),
@@ -279,7 +279,7 @@ HARMLESS = [
         "cluster, 3 stages": (0, 3),
     }),
     Harmless(["phase not awaited"], "The slot of the values is released behind the product of the keys, too.", {
-        "loader of attention": (0, 6),
+        "loader of attention": (0, 8),
     }),
     Harmless(["stores not committed"], "The group would be empty: what was stored before is in groups of its own.", {
         "stores": (0,),
@@ -294,7 +294,7 @@ HARMLESS = [
     }),
     Harmless(["slot not released", "slot released twice", "another slot released", "slot released by every lane"], "The last iteration of all releases a slot that nobody fills again.", {
         "masked, with a loader": (3,),
-        "loader of attention": (4, 5),
+        "loader of attention": (6, 7),
     }),
     Harmless(["products not awaited", "one group of products fewer awaited", "two groups of products fewer awaited", "products awaited behind the release"], "The last iteration of all releases a slot that nobody fills again.", {
         "masked, with a loader": (1,),
@@ -305,7 +305,7 @@ HARMLESS = [
     }),
     Harmless(["another phase awaited"], "The other slot is free later, and no copy is missing meanwhile.", {
         "masked, with a loader": (3,),
-        "loader of attention": (7,),
+        "loader of attention": (9,),
     }),
     Harmless(["barrier dropped"], "Other barriers are between: the one in front of the store, or those of the next tile's slots.", {
         "ring of tiles": (2, 4),

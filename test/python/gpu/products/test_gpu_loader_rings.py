@@ -219,6 +219,10 @@ def test_rings_of_attention(causal: bool, setting: Setting, N: int, rng: np.rand
     torch.testing.assert_close(out.double(), expected, rtol=4e-3, atol=4e-3)
     assert num_loaders(compiled) == 2
     assert rings(compiled) == [0]
+    # The second product of the first loop; two groups of warps take turns.
+    beside = [r for r in compiled.remarks if "beside the next iteration" in r["message"]]
+    assert len(beside) == 1
+    assert ("bar.arrive" in compiled.asm["ptx"]) == (setting[0] == 8)
 
 
 @tw.jit

@@ -1,0 +1,86 @@
+"""On sm_90a a product of what an iteration computes from its other products runs beside the next iteration."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+from gpu.launching import Setting
+from gpu.products.test_gpu_matmul import launch, poisoned
+
+import tilewright as tw
+
+torch = pytest.importorskip("torch")
+pytestmark = [pytest.mark.usefixtures("compiler", "hopper"), pytest.mark.one_machine]
+
+
+@tw.jit
+def attend(
+    q, k, v, more, o, N, scale,
+    FORM: tw.constexpr, BM: tw.constexpr, BN: tw.constexpr, D: tw.constexpr,
+):  # fmt: skip
+    """Softmax over unscaled peaks: each form has a loop of other products or needs other values."""
+    m, n, d = tw.arange(0, BM), tw.arange(0, BN), tw.arange(0, D)
+    at = (tw.program_id(0) * BM + m)[:, None] * D + d[None, :]
+    query = tw.load(q + at)
+    norm, acc = tw.zeros((BM,), tw.float32), tw.zeros((BM, D), tw.float32)
+    other, peak = tw.zeros((BM, D), tw.float32), tw.full((BM,), -8.0, tw.float32)
+    for start in range(0, N, BN):
+        places = (start + n)[:, None] * D + d[None, :]
+        key = tw.load(k + places)
+        score = tw.dot(query, key.T)
+        if FORM == "two scores":
+            score = tw.dot(query, tw.load(more + places).T, score)
+        if FORM == "a branch":
+            if start > BN:
+                score *= 0.5
+        above = tw.maximum(peak, tw.max(score * scale, 1))
+        p = tw.exp2(score * scale - above[:, None])
+        factor = tw.exp2(peak - above)
+        norm, peak = norm * factor + tw.sum(p, 1), above
+        if FORM == "sum needed":
+            norm += tw.sum(acc, 1) * 0.0
+        acc *= factor[:, None]
+        if FORM == "keys are values":
+            acc = tw.dot(p.to(tw.float16), key, acc)
+        elif FORM == "added":
+            acc += tw.dot(p.to(tw.float16), tw.load(v + places))
+        else:
+            acc = tw.dot(p.to(tw.float16), tw.load(v + places), acc)
+        if FORM == "two results":
+            other = tw.dot(p.to(tw.float16), tw.load(more + places), other * factor[:, None])
+    tw.store(o + at, (acc + other) / norm[:, None])
+
+
+LATE = ["plain", "two scores", "a branch", "keys are values", "added"]
+
+
+@pytest.mark.parametrize("N", [64, 128, 320])
+@pytest.mark.parametrize("setting", [(4, 2, "early"), (4, 3, "late"), (8, 4, "random"), (8, 2, "late")])
+@pytest.mark.parametrize("form", [*LATE, "two results", "sum needed"])
+def test_late_products(form: str, setting: Setting, N: int, rng: np.random.Generator) -> None:
+    """Loops of one, two and more iterations; one whose product others wait for stays as it is, and so
+    does one whose slots all products read, if there are only two."""
+    BM = 16 * setting[0]
+    k, v, more = (torch.from_numpy(rng.normal(size=(N, 64))).half() for _ in range(3))
+    q = torch.from_numpy(rng.normal(size=(2 * BM, 64))).half()
+    out = poisoned(2 * BM, 64, dtype=torch.float32)
+    compiled = launch(
+        attend, (2,), q, k, v, more, out, N, 0.1, FORM=form, BM=BM, BN=64, D=64, setting=setting
+    )
+    score = q.double() @ (k.double() + (more.double() if form == "two scores" else 0)).T
+    if form == "a branch":
+        score[:, 128:] *= 0.5
+    values = (k if form == "keys are values" else v).double()
+    p = torch.softmax(score * 0.1 * np.log(2), -1)
+    expected = p @ (values + (more.double() if form == "two results" else 0))
+    torch.testing.assert_close(out.double(), expected, rtol=4e-3, atol=4e-3)
+    beside = [r for r in compiled.remarks if "beside the next iteration" in r["message"]]
+    is_late = form in LATE and not (form == "keys are values" and setting[1] == 2)
+    assert len(beside) == is_late
+    # The scores are awaited while the late product runs.
+    waits = re.findall(r"wgmma\.wait_group\.sync\.aligned (\d)", compiled.asm["ptx"])
+    assert ("1" in waits) == is_late
+    # Two groups of warps take turns with starting products.
+    assert ("bar.arrive" in compiled.asm["ptx"]) == (is_late and setting[0] == 8)
