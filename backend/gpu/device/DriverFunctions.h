@@ -12,7 +12,7 @@ using DeviceOrdinal = int;
 using DeviceAddress = uint64_t;
 using DriverHandle = void *; // of a context, module, function, stream or event
 
-inline constexpr DriverResult kSuccess = 0, kNoDevice = 100;
+inline constexpr DriverResult kSuccess = 0, kNotInitialized = 3, kNoDevice = 100;
 
 /// A function of the driver with the name that reports give it. Some keep a thread's last failure
 /// until somebody asks for it: it is asked for here, so that nobody else in the process, as torch

@@ -1,5 +1,6 @@
 // One GPU's primary context, the one that torch and other libraries in the process use too.
 #include "backend/gpu/device/GpuContext.h"
+#include "runtime/Forks.h"
 #include <algorithm>
 
 using namespace tw;
@@ -8,7 +9,8 @@ using namespace tw::gpu;
 static constexpr size_t kNumRecentKernels = 4, kMaxRetired = 32;
 
 GpuContext::GpuContext(std::shared_ptr<const Driver> driver, int index, std::string simulator)
-    : driver(std::move(driver)), index(index), simulator(std::move(simulator)) {}
+    : driver(std::move(driver)), index(index), simulator(std::move(simulator)),
+      forkedAt(forkCount()) {}
 
 GpuContext::~GpuContext() {
   if (context)
@@ -44,6 +46,8 @@ DriverResult GpuContext::enterDevice(int &left) {
 }
 
 DriverResult GpuContext::enter(int &left) {
+  if (forkCount() != forkedAt)
+    return kNotInitialized; // what the driver would answer, or hang
   if (call().chooseDevice.function)
     return enterDevice(left);
   DriverHandle entered;

@@ -50,7 +50,8 @@ private:
   std::shared_ptr<const Driver> driver;
   int index;
   std::string simulator;
-  std::mutex mutex; // guards everything below
+  unsigned forkedAt; // the driver is of no use in a process that was forked since
+  std::mutex mutex;  // guards everything below
   DriverHandle context = nullptr;
   bool isInUse = false; // without contexts: whether anything was done on the device
   DeviceOrdinal ordinal = 0;

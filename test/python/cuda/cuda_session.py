@@ -4,6 +4,7 @@ as JSON: `cuda_session.py PATH_OF_THE_DOUBLE`. test_cuda_driver.py judges it."""
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -131,6 +132,23 @@ def captures() -> dict[str, Any]:
     return reports
 
 
+def forked_launch() -> list[Any]:
+    """A launch in a child of this process, and the calls that the driver got there."""
+    configure("")
+    launch()
+    configure("")
+    read, write = os.pipe()
+    child = os.fork()
+    if not child:
+        os.write(write, json.dumps([failure(launch), calls()]).encode())
+        os._exit(0)
+    os.close(write)
+    with os.fdopen(read) as answer:
+        result = json.load(answer)
+    os.waitpid(child, 0)
+    return [*result, failure(launch)]
+
+
 def main() -> dict[str, Any]:
     result: dict[str, Any] = {"opened without a gpu": double.is_opened_without_gpu("nvidia:sm_80")}
     result["open failures"] = double.failures_to_open(
@@ -158,6 +176,7 @@ def main() -> dict[str, Any]:
     result["warm launches"] = warm_launches()
     result["warm failure"] = warm_failure()
     result["captures"] = captures()
+    result["forked"] = forked_launch()
     return result
 
 

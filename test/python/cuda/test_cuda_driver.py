@@ -131,6 +131,12 @@ def test_a_graph_captures_launches_cold_and_warm(session: dict[str, Any]) -> Non
     assert "900" in captures["waiting"][2] or "CAPTURE" in captures["waiting"][2]
 
 
+def test_a_forked_child_is_told_that_it_cannot_use_the_gpu(session: dict[str, Any]) -> None:
+    in_child, calls, in_parent = session["forked"]
+    expect(in_child, "DeviceError", "TW0635", "not initialized")
+    assert "spawn" in in_child[3] and calls == [] and in_parent is None
+
+
 def test_measurements_wait_for_the_gpu(session: dict[str, Any]) -> None:
     names = [call.split()[0] for call in session["measured"]]
     order = [name for name in names if name in ("cuLaunchKernel", "cuCtxSynchronize")]
