@@ -376,6 +376,50 @@ std::shared_ptr<CompiledKernel> api::find(const SourceDigests &source,
   return kernel;
 }
 
+PackedKernel api::pack(const KernelSource &source, const Specialization &specialization,
+                       const std::string &target, const StaticEvaluator &evaluator) {
+  ForkShield shield;
+  PackedKernel packed;
+  const std::shared_ptr<const Request> request =
+      makeRequest(source, specialization, target, /*debug=*/{}, packed.reports);
+  if (!request)
+    return packed;
+  Product product = makeInterruptibly(request, evaluator, build);
+  packed.reports = std::move(product.reports);
+  packed.key = request->key;
+  if (product.isWhole)
+    packed.content = encodeStored(product.artifact, specialization, request->entry.target->name(),
+                                  identifyBuild());
+  return packed;
+}
+
+std::shared_ptr<CompiledKernel> api::unpack(const SourceDigests &source,
+                                            const Specialization &specialization,
+                                            const std::string &target, const std::string &key,
+                                            const std::string &content,
+                                            const CacheSettings &cacheSettings) {
+  ForkShield shield;
+  RuntimeError error;
+  const TargetEntry *entry = service().findTarget(target, error);
+  if (!entry || keyOf(source, specialization, target, *entry->target) != key)
+    return nullptr;
+  KernelStore::Turn turn = service().store.findOrBegin(key);
+  if (turn.kernel)
+    return fromMemory(*turn.kernel);
+  if (turn.isInterrupted)
+    return nullptr;
+  Artifact artifact;
+  std::vector<Report> failures; // `compile` meets them again
+  std::shared_ptr<CompiledKernel> kernel;
+  if (decodeStored(content, artifact))
+    kernel = load(key, entry->device, std::move(artifact), Origin::Compiled, failures);
+  if (DiskCache *cache = kernel ? service().acquireCache(cacheSettings) : nullptr)
+    cache->write(key, content);
+  if (turn.isOwner)
+    service().store.finish(key, kernel);
+  return kernel;
+}
+
 CompileResult api::inspect(const KernelSource &source, const Specialization &specialization,
                            const std::string &target, const std::string &stage,
                            const StaticEvaluator &evaluator, std::string &text,

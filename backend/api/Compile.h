@@ -78,6 +78,24 @@ std::shared_ptr<CompiledKernel> find(const SourceDigests &source,
                                      const Specialization &specialization,
                                      const std::string &target, const CacheSettings &cache);
 
+/// A compiled kernel on its way to another process: its key and what a cache keeps of it.
+struct PackedKernel {
+  std::string key, content; // `content` is empty when a report is an error
+  std::vector<Report> reports;
+};
+
+/// Compiles as `compile` does, for another process: nothing is looked up, loaded or kept.
+PackedKernel pack(const KernelSource &source, const Specialization &specialization,
+                  const std::string &target, const StaticEvaluator &evaluator);
+
+/// Loads and keeps a kernel that another process has packed, as if it had been compiled here. Null
+/// where its key is not the one of this process (another build, other features of the processor),
+/// or it cannot be loaded.
+std::shared_ptr<CompiledKernel> unpack(const SourceDigests &source,
+                                       const Specialization &specialization,
+                                       const std::string &target, const std::string &key,
+                                       const std::string &content, const CacheSettings &cache);
+
 /// The text of one stage: "tile", "lowered", "llvm-dialect", "llvm", "asm"; nothing after that
 /// stage runs.
 CompileResult inspect(const KernelSource &source, const Specialization &specialization,

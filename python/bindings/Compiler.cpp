@@ -147,6 +147,34 @@ static py::object findKernel(const std::string &meaning, const std::string &exac
   return py::cast(std::make_shared<python::Kernel>(std::move(kernel)));
 }
 
+/// (key, content, reports) of a kernel that another process unpacks.
+static py::tuple packKernel(const api::KernelSource &source, const Specialization &specialization,
+                            const std::string &target, py::function evaluate) {
+  PythonEvaluator evaluator(std::move(evaluate));
+  api::PackedKernel packed;
+  python::withoutLock(
+      [&] { packed = api::pack(source, specialization, target, std::ref(evaluator)); });
+  evaluator.raisePending();
+  return py::make_tuple(packed.key, py::bytes(packed.content), toList(packed.reports));
+}
+
+static py::object unpackKernel(const std::string &meaning, const std::string &exact,
+                               const Specialization &specialization, const std::string &target,
+                               const std::string &key, const py::bytes &content,
+                               const std::string &cacheDirectory, bool cacheEnabled) {
+  const std::string bytes = content;
+  std::shared_ptr<api::CompiledKernel> kernel;
+  python::withoutLock([&] {
+    kernel = api::unpack({meaning, exact}, specialization, target, key, bytes,
+                         api::CacheSettings{cacheDirectory, cacheEnabled});
+  });
+  if (PyErr_Occurred()) // as for `find`
+    throw py::error_already_set();
+  if (!kernel)
+    return py::none();
+  return py::cast(std::make_shared<python::Kernel>(std::move(kernel)));
+}
+
 static py::object readRecord(const std::string &cacheDirectory, const std::string &key) {
   std::optional<std::string> content = api::readRecord(key, api::CacheSettings{cacheDirectory});
   return content ? py::object(py::bytes(*content)) : py::none();
@@ -293,6 +321,11 @@ void python::defineCompiler(py::module_ &module) {
              py::arg("cache_enabled"), py::arg("debug") = DebugSettings());
   module.def("find", &findKernel, py::arg("meaning"), py::arg("exact"), py::arg("specialization"),
              py::arg("target"), py::arg("cache_directory"), py::arg("cache_enabled"));
+  module.def("pack", &packKernel, py::arg("source"), py::arg("specialization"), py::arg("target"),
+             py::arg("evaluator"));
+  module.def("unpack", &unpackKernel, py::arg("meaning"), py::arg("exact"),
+             py::arg("specialization"), py::arg("target"), py::arg("key"), py::arg("content"),
+             py::arg("cache_directory"), py::arg("cache_enabled"));
   module.def("builtin_signatures", &api::builtinSignatures);
   module.def("read_record", &readRecord, py::arg("cache_directory"), py::arg("key"));
   module.def("write_record", &writeRecord, py::arg("cache_directory"), py::arg("key"),

@@ -6,6 +6,7 @@ import os
 import re
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from ..capture import Attribute
 from ..native import knobs, native
@@ -17,11 +18,11 @@ from .stages import including, stages_of
 
 def find_request(request: Request) -> CompiledKernel | None:
     """The result of an earlier compilation, in memory or on disk; nothing is compiled."""
-    capture = request.source.capture
-    target = request.specialization(), request.device
-    kernel = native().find(capture.meaning, capture.exact, *target, *_cache_of(request))
+    kernel = find_native(request)
     if kernel is not None:
         return CompiledKernel(request, kernel)
+    capture = request.source.capture
+    target = request.specialization(), request.device
     found: list[Attribute] = []  # by the frontend, which knows what the kernel asks for
     evaluate = partial(capture.evaluate, found=found)
     settings = request.debug_settings(knobs.settings(), "", False)
@@ -30,7 +31,14 @@ def find_request(request: Request) -> CompiledKernel | None:
     return fuller and find_request(fuller)
 
 
-def _cache_of(request: Request) -> tuple[bytes, bool]:
+def find_native(request: Request) -> Any:
+    """The native kernel that is in memory or on disk; None where there is none yet."""
+    capture = request.source.capture
+    target = request.specialization(), request.device
+    return native().find(capture.meaning, capture.exact, *target, *cache_of(request))
+
+
+def cache_of(request: Request) -> tuple[bytes, bool]:
     """The directory of the kernel cache, and whether a kernel of this source is kept there."""
     settings = knobs.settings()
     is_kept = bool(settings.is_cache_enabled and settings.cache_directory and not request.is_opaque)
@@ -42,7 +50,7 @@ def compile_request(request: Request) -> CompiledKernel:
     """Compile, or find the result in memory or on disk. Raises the first error that is reported."""
     settings = knobs.settings()
     capture = request.source.capture
-    cache = _cache_of(request)
+    cache = cache_of(request)
     target = request.specialization(), request.device
     debug = request.debug_settings(settings, settings.dump_directory, settings.shows_remarks)
     kernel = None

@@ -11,6 +11,7 @@ from ..capture import MISSING, Capture
 from ..native import knobs, native
 from ..native.errors import Report
 from ..native.lazy import lazy_attribute
+from ..native.packed import Argument, Specialization
 from ..native.targets import device_named
 from .facts import Facts, fact_rows
 from .options import Options
@@ -60,10 +61,13 @@ class Request(NamedTuple):
 
     def specialization(self) -> Any:
         """The native module's form of the facts and options."""
-        module = native()
+        return self.fields().native()
+
+    def fields(self) -> Specialization:
+        """The facts and options as data."""
         texts = self.constant_texts()
         arguments = [
-            _argument_spec(module.ArgumentSpec, name, facts, text)
+            _argument_spec(name, facts, text)
             for name, facts, text in zip(self.parameters, self.facts, texts)
         ]
         options = self.options
@@ -71,7 +75,7 @@ class Request(NamedTuple):
         if self.is_opaque:
             extra.append(f"opaque {next(_opaque_compilations)}")
         warps, stages = self._warps_and_stages(texts)
-        return module.Specialization(arguments, warps, stages, options.debug, ",".join(extra))
+        return Specialization(arguments, warps, stages, options.debug, ",".join(extra))
 
     def _warps_and_stages(self, constants: Sequence[str]) -> tuple[int, int]:
         """The options that a GPU's code depends on. Where a program is one thread they are the default,
@@ -115,15 +119,15 @@ class Request(NamedTuple):
         return f"{', '.join(parts) or 'no arguments'} on {self.device}"
 
 
-def _argument_spec(spec: Any, name: str, facts: Any, constant: str) -> Any:
+def _argument_spec(name: str, facts: Any, constant: str) -> Argument:
     if not isinstance(facts, Facts):
-        return spec.constexpr(name, constant)
+        return Argument("constexpr", (name, constant), {})
     rows = [fact for fact in fact_rows() if fact.of_pointers == facts.is_pointer]
     if facts.equals is not None:  # of 64 bits as a signed number
-        return spec.scalar(name, facts.type, 1, _signed(facts.equals))
-    make = spec.pointer if facts.is_pointer else spec.scalar
+        return Argument("scalar", (name, facts.type, 1, _signed(facts.equals)), {})
     assumed = {fact.name: getattr(facts, fact.name) for fact in rows}
-    return make(name, facts.type, facts.divisibility, **assumed)
+    kind = "pointer" if facts.is_pointer else "scalar"
+    return Argument(kind, (name, facts.type, facts.divisibility), assumed)
 
 
 def _signed(value: int) -> int:

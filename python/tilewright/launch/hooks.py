@@ -66,6 +66,12 @@ compilation = CompilationHooks()
 # it compiles at once.
 postpone: ContextVar[Hook | None] = ContextVar("postpone", default=None)
 
+# Takes the request of a compilation that a `warmup` asks for, and nothing is compiled; None: it is.
+plan: ContextVar[Callable[[Any], None] | None] = ContextVar("plan", default=None)
+
+# Takes (kernel, programs, values, bits) of a launch in its place, and nothing runs; None: it runs.
+divert: ContextVar[Callable[..., None] | None] = ContextVar("divert", default=None)
+
 
 class LaunchMetadata:
     """What a launch hook may ask of a launch; computed when it does: `metadata.get()["name"]`."""

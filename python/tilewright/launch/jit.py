@@ -329,6 +329,9 @@ class JITFunction(FromSignature, Inspection, KernelInterface, ByReference):
         """The kernel of a launch key, compiled or found; None where a hook forbids it."""
         hide_launches_from_torch()  # it may have been loaded since the kernel was made
         request = self._request(key, values)
+        if plan := hooks.plan.get():
+            plan(request)
+            return None
         if (forbids := hooks.compilation.before) and forbids(self, request, is_warmup):
             return None
         kernel = compile_request(request)

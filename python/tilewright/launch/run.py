@@ -7,6 +7,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from . import hooks
 from .arguments import Reinterpreted, current_stream, mark_written
 from .arguments.bounds import memories_of
 from .arguments.leaves import keeps_gradients, leaf_error
@@ -86,6 +87,9 @@ def launch(
     """Run a kernel; `values` are the arguments as given, `bits` as read. Gives the kernel that ran: one
     without tensor maps where none describes an array. Raises what it reports."""
     _check_leaves(kernel, values)
+    if divert := hooks.divert.get():
+        divert(kernel, programs, values, bits)
+        return kernel
     memory = simulation = None
     if kernel.checks_accesses:
         name = kernel.request.device
