@@ -34,8 +34,7 @@ ARITHMETICS = ("fast", "exact")
 _WORDS = {
     "schedule": SCHEDULES, "completion": COMPLETIONS, "arithmetic": ARITHMETICS, "bounds": BOUNDS,
 }  # fmt: skip
-# Of a warp, a program (a CTA) and a launch.
-MAX_STEPS, MAX_STEPS_PER_PROGRAM, MAX_STEPS_PER_LAUNCH = 5_000_000, 100_000_000, 20_000_000_000
+MAX_STEPS, MAX_STEPS_PER_PROGRAM, MAX_STEPS_PER_LAUNCH = simulated.MAX_STEPS
 
 
 @dataclass(frozen=True)

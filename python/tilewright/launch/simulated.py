@@ -3,12 +3,18 @@ launched last."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from contextvars import ContextVar
 from types import MappingProxyType
 from typing import Any
 
+from ..native import native
 from ..native.targets import Device
+from .devices import device
+
+# Of a warp, a program (a CTA) and a launch.
+MAX_STEPS = 5_000_000, 100_000_000, 20_000_000_000
 
 # By device the native module's SimulationOptions.
 chosen_options: ContextVar[Mapping[str, Any]] = ContextVar(
@@ -17,12 +23,27 @@ chosen_options: ContextVar[Mapping[str, Any]] = ContextVar(
 _last = ""
 
 
-def options_of_launch(name: str, device: Device) -> Any:
+@contextmanager
+def running_programs(name: str, programs: Sequence[int]) -> Iterator[None]:
+    """Send the launches of a `with` block to a simulated device, and run some programs of each, by their
+    linear numbers; all when there are none. `tilewright.simulation.simulate` chooses more."""
+    options = native().SimulationOptions(
+        "round-robin", 0, list(programs), "late", "fast", *MAX_STEPS, []
+    )
+    token = chosen_options.set({**chosen_options.get(), name: options})
+    try:
+        with device(name):
+            yield
+    finally:
+        chosen_options.reset(token)
+
+
+def options_of_launch(name: str, kind: Device) -> Any:
     """The options of a launch on a device that begins now; None: as is usual."""
     global _last
-    if device.checks != "always":
+    if kind.checks != "always":
         return None
-    if device.is_simulated:
+    if kind.is_simulated:
         _last = name
     return chosen_options.get().get(name)
 
