@@ -46,9 +46,9 @@ from .native.knobs import freeze as freeze
 from .native.version import __version__ as __version__
 from .operators import TorchOp as TorchOp
 from .operators import torch_op as torch_op
-from .tuning.autotune import Config as Config
+from .tuning.configurations import Config as Config
 from .tuning.autotune import autotune as autotune
-from .tuning.autotune import heuristics as heuristics
+from .tuning.heuristics import heuristics as heuristics
 
 language.add_names(libdevice=libdevice, extern_elementwise=extern_elementwise)
 from .language import *  # noqa: E402, F403 (the language's names are the package's)

@@ -58,6 +58,7 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> FakeNative:
 
     module = FakeNative()
     monkeypatch.setattr(native, "_module", module)
+    monkeypatch.setenv("TILEWRIGHT_TUNE_WORKERS", "0")  # which would have the module itself
     monkeypatch.setattr(devices, "_known", set())
     return module
 

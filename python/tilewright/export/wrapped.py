@@ -7,7 +7,8 @@ from typing import Any
 
 from ..compile import Options
 from ..native.errors import UnsupportedError
-from ..tuning.autotune import Autotuner, Heuristics
+from ..tuning.autotune import Autotuner
+from ..tuning.heuristics import Heuristics
 from ..launch.jit import JITFunction
 from .specializations import undecided
 

@@ -34,6 +34,8 @@ KNOBS: dict[str, str] = {
     "DEBUG": "1: compile every kernel with its device assertions, overflow and bounds checks",
     "BOUNDS": "views: devices that check accesses hold every view to its own elements; allocations: none; "
     "unset: those that begin where their array begins",
+    "TUNE_WORKERS": "processes that compile autotune's candidates; 0: this one does; unset: one for each "
+    "processor that memory suffices for",
     "JIT": "deny: a launch never compiles; what was neither prepared nor is on disk is a LaunchError",
 }
 
@@ -64,6 +66,7 @@ class Settings:
     is_jit_denied: bool
     cache_layers: tuple[str, ...]  # directories of caches that are only read
     bounds: str = ""  # "views" or "allocations"
+    tune_workers: int | None = None  # None: as many as there are processors
     fuses_products: bool = True  # a * b + c may round once where a launch says nothing
 
 
@@ -187,6 +190,7 @@ def read_settings() -> Settings:
         is_debug=_flag("DEBUG", default=triton_flag("DEBUG")),
         bounds=_choice("BOUNDS", ("views", "allocations")),
         fuses_products=triton_flag("DEFAULT_FP_FUSION", default=True),
+        tune_workers=_number("TUNE_WORKERS") if _value("TUNE_WORKERS") else None,
         is_jit_denied=_choice("JIT", ("allow", "deny")) == "deny",
         cache_layers=tuple(os.path.abspath(d) for d in _value("CACHE_RO").split(":") if d),
     )

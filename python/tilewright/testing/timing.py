@@ -79,7 +79,7 @@ def _cold_times(fn: Callable[[], Any], warmup: float, rep: float, cleared: Seque
     than many calls do, measuring ends at ten times `rep`, too."""
     flush = make_flush()
     fn()
-    wait = _wait_for_gpus()
+    wait = wait_for_gpus()
     if warmup > 0:
         _times_until(warmup, fn, wait, cleared)
     times: list[float] = []
@@ -183,7 +183,7 @@ def sample_times(
     """
     start = time.perf_counter_ns()
     fn()
-    wait = _wait_for_gpus()
+    wait = wait_for_gpus()
     wait()
     first = (time.perf_counter_ns() - start) / 1e6
     planned = warmup + rep
@@ -209,7 +209,7 @@ def _times_until(
     return times
 
 
-def _wait_for_gpus() -> Callable[[], Any]:
+def wait_for_gpus() -> Callable[[], Any]:
     """What waits for the GPUs that are in use by now; where there are none, it does nothing."""
     torch: Any = sys.modules.get("torch")
     if torch is not None and torch.cuda.is_initialized():

@@ -1,98 +1,47 @@
-"""Chooses a kernel's constants: by timing (`autotune`) or by rules (`heuristics`)."""
+"""Chooses a kernel's configuration by timing: `autotune`."""
 
 from __future__ import annotations
 
-import functools
 import math
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor
 from functools import partial
 from typing import Any
 
-from ..native import knobs
-from ..launch.arguments import Reinterpreted, constexpr_key
-from .announcements import autotuning
-from .configurations import Arguments, Config, checked_configs, checked_names, names_of_kernel
-from ..compile import CompiledKernel
-from ..native.errors import LaunchError, TilewrightError
+from ..launch.arguments import constexpr_key
+from ..launch.arguments.tracing import inlined_as, untraced
 from ..launch.devices import chosen_device
-from ..launch.arguments.tracing import inlined_as, is_traced, untraced
-from ..launch.interface import KernelInterface
-from ..launch.references import ByReference
-from ..launch.graphs.traced import inlined_run, launch_traced
+from ..launch.graphs.traced import inlined_run
+from ..native import knobs
+from ..native.errors import LaunchError, TilewrightError
+from .announcements import autotuning
+from .arrays import copy_of, place_of, target_of
+from .check import Judge
+from .compilations import Compilations, Submit, compile_beside
+from .configurations import (
+    Arguments, Config, checked_configs, checked_limits, checked_names, names_of_kernel, submit_of,
+)  # fmt: skip
+from .heuristics import Wrapper
+from .measurement import Measurement
+from .refusals import refuse_to_measure
+from .report import Report
 from .tiered import general_binaries
 from .timings import read_timings, write_timings
 from .trials import Trials, launch_of
+from .workers import most_workers
 
 Hook = Callable[..., None]
-
-
-class Wrapper(KernelInterface, ByReference):
-    """A kernel with something added to its launches; wrappers may be stacked."""
-
-    def __init__(self, fn: Any) -> None:
-        self.fn = fn
-        functools.update_wrapper(self, fn, updated=())
-
-    @property
-    def arg_names(self) -> list[str]:
-        """The parameters' names of the kernel inside."""
-        return self.fn.arg_names
-
-    @property
-    def base_fn(self) -> Callable[..., Any]:
-        """The Python function of the kernel inside."""
-        return getattr(self.fn, "base_fn", None) or self.fn.fn
-
-    @inlined_as(inlined_run)
-    @untraced
-    def run(self, *args: Any, grid: Any, warmup: bool = False, **kwargs: Any) -> Any:
-        """Launch the kernel inside."""
-        return self.fn.run(*args, grid=grid, warmup=warmup, **kwargs)
-
-    @untraced
-    def warmup(self, *args: Any, grid: Any = (1,), **kwargs: Any) -> Any:
-        """Compile for arguments without running."""
-        return self.run(*args, grid=grid, warmup=True, **kwargs)
-
-
-class Heuristics(Wrapper):
-    """A kernel some of whose parameters are computed from the others at each launch."""
-
-    def __init__(self, fn: Any, values: Mapping[str, Callable[[Arguments], Any]]) -> None:
-        super().__init__(fn)
-        self.values = dict(values)
-
-    def ways(self, given: dict[str, Any]) -> list[dict[str, Any]]:
-        full = dict(given)
-        for name, rule in self.values.items():
-            full[name] = rule(full)
-        return self.fn.ways(full)
-
-    @inlined_as(inlined_run)
-    @untraced
-    def run(self, *args: Any, grid: Any, warmup: bool = False, **kwargs: Any) -> Any:
-        for name, rule in self.values.items():
-            kwargs[name] = rule({**dict(zip(self.arg_names, args)), **kwargs})
-        return self.fn.run(*args, grid=grid, warmup=warmup, **kwargs)
-
-
-def heuristics(values: Mapping[str, Callable[[Arguments], Any]]) -> Callable[[Any], Heuristics]:
-    """Compute parameters of a kernel: `@tw.heuristics({"EVEN": lambda args: args["n"] % 64 == 0})`.
-
-    Each rule gets the dictionary of the arguments by name, with the values computed before it.
-    """
-    return lambda fn: Heuristics(fn, values)
 
 
 class Autotuner(Wrapper):
     """A kernel that times its configurations once per key and then uses the fastest.
 
     `cache` maps a key (values of the key arguments, element types and places of the arrays, the device
-    that was chosen, if one was) to the best
-    configuration; `best_config` is that of the last launch, `configs_timings` the last measurement
-    in milliseconds. The constructor's parameters are those of Triton's class, which libraries derive
-    their own from; `autotune` explains them.
+    that was chosen, if one was) to the best configuration; `best_config` is that of the last launch,
+    `configs_timings` the last measurement in milliseconds, and `report` what became of each. The
+    constructor's positional parameters are those of Triton's class, which libraries derive their own
+    from; `autotune` explains them.
     """
 
     def __init__(
@@ -111,6 +60,14 @@ class Autotuner(Wrapper):
         use_cuda_graph: bool = False,
         do_bench: Callable[..., Any] | None = None,
         cache_results: bool = False,
+        *,
+        budget: float | None = None,
+        check: str | Judge | None = "first",
+        tolerance: float | None = None,
+        isolate: bool = True,
+        executor: Executor | Submit | None = None,
+        measure: str = "here",
+        progress: bool | None = None,
     ) -> None:
         del arg_names  # the kernel has them
         super().__init__(fn)
@@ -130,6 +87,11 @@ class Autotuner(Wrapper):
         self.use_cuda_graph = use_cuda_graph
         self.do_bench = do_bench
         self.cache_results = cache_results
+        checked_limits(fn, budget, check, tolerance)
+        self.budget, self.check, self.tolerance = budget, check, tolerance
+        self.submit, self.measure = submit_of(executor, measure, fn), measure
+        self.isolate, self.progress = isolate, progress
+        self.report: Report | None = None
         self.cache: dict[tuple[Any, ...], Config] = {}
         self.best_config: Config | None = None
         self.configs_timings: dict[Config, float] = {}
@@ -145,19 +107,19 @@ class Autotuner(Wrapper):
         hundred runs would be, all infinite where the configuration fails."""
         kwargs.pop("warmup", None)
         arguments = {**dict(zip(self.arg_names, args)), **kwargs}
-        saved = {n: _copy(arguments[n], n, self.__name__) for n in self.restore_value}
+        saved = {n: copy_of(arguments[n], n, self.__name__) for n in self.restore_value}
         if self._trials.key != (key := self._key(arguments)):
             self._trials = Trials(key)
         try:
             launch = self._launcher(config, arguments, saved, args, kwargs, grid)
-            kernels = self._compiled([config], args, kwargs, grid, {})
-            launched = launch_of(kernels.get(config), config, arguments, grid)
-            return [self._trials.time(config, launched, partial(self._time, launch))] * 3
+            kernel = self._call(config, args, kwargs, grid, True)
+            launched = launch_of(kernel, config, arguments, grid)
+            return [self._trials.time(config, launched, partial(self.time, launch))] * 3
         except TilewrightError as error:
-            self._after(config, arguments, error)
+            self.after_failure(config, arguments, error)
             return [math.inf] * 3
         finally:
-            self._restore(arguments, saved)
+            self.restore(arguments, saved)
 
     def ways(self, given: dict[str, Any]) -> list[dict[str, Any]]:
         # Which one it is, a launch decides: also where some are pruned.
@@ -179,6 +141,12 @@ class Autotuner(Wrapper):
         arguments = {**dict(zip(self.arg_names, args)), **kwargs}
         if warmup:
             candidates = self._pruned(dict(zip(self.arg_names, args)), kwargs)
+            compilations = Compilations(most_workers(), self.submit)
+            made = compile_beside(
+                candidates, lambda c: self._call(c, args, kwargs, grid, True), compilations
+            )
+            for error in filter(None, made.values()):
+                raise error
             return [self._call(c, args, kwargs, grid, True) for c in candidates][-1]
         config = self._choose(arguments, args, kwargs, grid)
         self.best_config = config
@@ -210,28 +178,18 @@ class Autotuner(Wrapper):
             start = time.perf_counter()
             config = candidates[0] if len(candidates) == 1 else self._recall(candidates, key)
             if config is None:
-                self._refuse_to_measure(key)
+                refuse_to_measure(self.__name__, key)
                 config = self._measure(candidates, arguments, args, kwargs, grid)
-                self._remember(candidates, key, config)
+                if not (self.report and self.report.is_interrupted):
+                    self._remember(candidates, key, config)
                 self._tell(key, config, time.perf_counter() - start)
             self.cache[key] = config
         return config
 
-    def _refuse_to_measure(self, key: tuple[Any, ...]) -> None:
-        """Measuring compiles, which a closed world forbids."""
-        if knobs.settings().is_jit_denied:
-            raise LaunchError(
-                "nothing may be compiled (tw.freeze() or TILEWRIGHT_JIT=deny), and autotuning has chosen "
-                f"no configuration of {self.__name__} for {key}",
-                code="TW0408",
-                hint="launch it for such arguments before; with cache_results=True the choice goes into "
-                "the cache on disk, and with `tilewright cache export` to other machines",
-            )
-
     def _tell(self, key: tuple[Any, ...], config: Config, seconds: float) -> None:
         """Tell the user and the listener what was chosen."""
         if autotuning.prints():
-            print(f"autotuning {self.__name__} for {key} took {seconds:.2f} s; the best is {config}")
+            print(self.report)
         if autotuning.listener:
             autotuning.listener(
                 fn=self,
@@ -244,7 +202,7 @@ class Autotuner(Wrapper):
 
     def _key(self, arguments: Arguments) -> tuple[Any, ...]:
         values = constexpr_key(tuple(arguments.get(name) for name in self.keys))
-        types = [f"{v.dtype}{_place_of(v)}" for v in arguments.values() if hasattr(v, "dtype")]
+        types = [f"{v.dtype}{place_of(v)}" for v in arguments.values() if hasattr(v, "dtype")]
         chosen = chosen_device()
         return (*values, *types, *([f"on {chosen}"] if chosen else []))
 
@@ -283,32 +241,18 @@ class Autotuner(Wrapper):
         self, candidates: Sequence[Config], arguments: Arguments, args: tuple[Any, ...],
         kwargs: Arguments, grid: Any,
     ) -> Config:  # fmt: skip
-        failures: dict[Config, TilewrightError] = {}
-        kernels = self._compiled(candidates, args, kwargs, grid, failures)
-        updated = _updated_by(kernels.values())
-        names = dict.fromkeys([*self.restore_value, *(n for n in updated if self._is_ours(n))])
-        saved = {name: _copy(arguments[name], name, self.__name__) for name in names}
-        self.configs_timings = dict.fromkeys(candidates, math.inf)
-        trials = Trials(self._key(arguments))
+        def call(config: Config, is_warmup: bool, others: Mapping[str, Any] = {}) -> Any:
+            given = tuple(others.get(name, value) for name, value in zip(self.arg_names, args))
+            by_place = self.arg_names[: len(args)]
+            named = {**kwargs, **{n: v for n, v in others.items() if n not in by_place}}
+            return self._call(config, (*given, *args[len(given) :]), named, grid, is_warmup)
+
+        measurement = Measurement(self, self._key(arguments), candidates, arguments, call, grid)
         try:
-            for config in self.configs_timings:
-                if config in failures:
-                    self._after(config, arguments, failures[config])
-                    continue
-                launch = self._launcher(config, arguments, saved, args, kwargs, grid)
-                try:
-                    launched = launch_of(kernels.get(config), config, arguments, grid)
-                    taken = trials.time(config, launched, partial(self._time, launch))
-                    self.configs_timings[config] = taken
-                except TilewrightError as error:
-                    failures[config] = error
-                    self._after(config, arguments, error)
+            return measurement.run()
         finally:
-            self._restore(arguments, saved)
-        best = min(candidates, key=lambda c: self.configs_timings[c])
-        if math.isinf(self.configs_timings[best]):
-            raise self._hopeless(failures)
-        return best
+            self.report = measurement.report
+            self.configs_timings = {row.config: row.milliseconds for row in self.report.rows}
 
     def _launcher(
         self, config: Config, arguments: Arguments, saved: Arguments, args: tuple[Any, ...],
@@ -317,44 +261,21 @@ class Autotuner(Wrapper):
         full = {**arguments, **config.all_kwargs()}
 
         def launch() -> None:
-            self._prepare(config, full, saved)
+            self.prepare(config, full, saved)
             self._call(config, args, kwargs, grid, False)
             self.post_hook(full, exception=None)
 
         return launch
 
-    def _after(self, config: Config, arguments: Arguments, error: TilewrightError) -> None:
+    def after_failure(self, config: Config, arguments: Arguments, error: TilewrightError) -> None:
+        """Run the hook after a configuration that does not run."""
         self.post_hook({**arguments, **config.all_kwargs()}, exception=error)
 
-    def _compiled(
-        self, candidates: Sequence[Config], args: tuple[Any, ...], kwargs: Arguments, grid: Any,
-        failures: dict[Config, TilewrightError],
-    ) -> dict[Config, Any]:  # fmt: skip
-        """The candidates' kernels, where nothing forbids them. Fills in those that do not compile."""
-        kernels: dict[Config, Any] = {}
-        for config in candidates:
-            try:
-                kernels[config] = self._call(config, args, kwargs, grid, True)
-            except TilewrightError as error:
-                failures[config] = error
-        return kernels
-
-    def _is_ours(self, name: str) -> bool:
+    def is_ours(self, name: str) -> bool:
         """Whether nothing that the person said brings an array back between runs."""
         return name not in self.reset_to_zero and not self.user_defined_pre_hook
 
-    def _hopeless(self, failures: Mapping[Config, TilewrightError]) -> LaunchError:
-        lines = [f"  {config}: [{e.code}] {e.message.splitlines()[0]}" for config, e in failures.items()]
-        first = next(iter(failures.values()))
-        error = LaunchError(
-            f"no configuration of {self.__name__} runs:\n" + "\n".join(lines),
-            code="TW0411",
-            hint=f"`tilewright explain {first.code}`",
-        )
-        error.__cause__ = first
-        return error
-
-    def _time(self, launch: Callable[[], None], limit: float = math.inf) -> float:
+    def time(self, launch: Callable[[], Any], limit: float = math.inf) -> float:
         """The median of a launch's milliseconds, from few launches if each takes longer than `limit`."""
         from ..testing import sample_times, summarize
 
@@ -366,9 +287,10 @@ class Autotuner(Wrapper):
                 result = summarize(times, None, "median")
         return float(result[0]) if isinstance(result, Sequence) else float(result)
 
-    def _prepare(self, config: Config, full: Arguments, saved: Arguments) -> None:
+    def prepare(self, config: Config, full: Arguments, saved: Arguments) -> None:
+        """Do what a launch of a measurement needs before it."""
         self.pre_hook(full, reset_only=False)
-        self._restore(full, saved)
+        self.restore(full, saved)
         if config.pre_hook:
             config.pre_hook(full)
 
@@ -377,53 +299,18 @@ class Autotuner(Wrapper):
         del reset_only
         for name in self.reset_to_zero:
             if arguments[name] is not None:  # an optional array that this launch does without
-                _target(arguments[name])[...] = 0
+                target_of(arguments[name])[...] = 0
 
-    def _restore(self, arguments: Arguments, saved: Arguments) -> None:
+    def restore(self, arguments: Arguments, saved: Arguments) -> None:
+        """Bring back arrays as they were before the measurement."""
         self._clear(arguments)
         for name, value in saved.items():
             if value is not None:
-                _target(arguments[name])[...] = value
-
-
-def _updated_by(kernels: Iterable[Any]) -> list[str]:
-    """The arrays that some kernel reads and writes: a second run of it would read what the first has
-    left."""
-    compiled = (kernel for kernel in kernels if isinstance(kernel, CompiledKernel))
-    return list(dict.fromkeys(name for kernel in compiled for name in kernel.updated_arguments()))
-
-
-def _place_of(array: Any) -> str:
-    """The device that an array is on: what is the fastest on one is not on another."""
-    device = str(getattr(array, "device", "cpu"))
-    return "" if device == "cpu" else f" on {device}"
+                target_of(arguments[name])[...] = value
 
 
 def _no_hook(arguments: Arguments, exception: Exception | None) -> None:
     del arguments, exception
-
-
-def _target(array: Any) -> Any:
-    """What assignments to an array's elements go through."""
-    if isinstance(array, Reinterpreted):
-        return _target(array.base)
-    # A leaf that requires gradients takes no assignment; its values do.
-    return array.detach() if hasattr(array, "detach") else array
-
-
-def _copy(array: Any, name: str, kernel: str) -> Any:
-    if array is None:
-        return None
-    target = _target(array)
-    for method in ("clone", "copy"):
-        if hasattr(target, method) and hasattr(target, "__setitem__"):
-            return getattr(target, method)()
-    raise LaunchError(
-        f"`{name}` of {kernel} has to be restored between the runs of a measurement, and a "
-        f"{type(target).__name__} cannot be copied and assigned",
-        code="TW0417",
-        hint="pass a tensor or a NumPy array, or launch once with such a one first",
-    )
 
 
 def autotune(
@@ -439,37 +326,37 @@ def autotune(
     use_cuda_graph: bool = False,
     do_bench: Callable[..., Any] | None = None,
     cache_results: bool = False,
+    *,
+    budget: float | None = None,
+    check: str | Judge | None = "first",
+    tolerance: float | None = None,
+    isolate: bool = True,
+    executor: Executor | Submit | None = None,
+    measure: str = "here",
+    progress: bool | None = None,
 ) -> Callable[[Any], Autotuner]:
     """Time a kernel's configurations once for each value of the arguments named by `key`.
 
-    `prune_configs_by` may hold `early_config_prune(configs, positional, **keywords)`,
-    `perf_model(**arguments)` and `top_k`; arrays in `reset_to_zero` are zeroed and those in
-    `restore_value` restored before each run of a measurement, and so are arrays that the kernel
-    both reads and writes, unless a `pre_hook` is there to see to it; `pre_hook(arguments,
-    reset_only)` and `post_hook(arguments, exception)` run around it; `warmup` and `rep` are
-    milliseconds of a measurement, which ends early where each launch takes twice as long as the
-    best configuration's, and with the first launch if that takes ten times both. Configurations
-    that lead to the same binary and grid are measured once, as on CPUs those that differ in
-    `num_warps`. A configuration that fails, for whatever reason, is left out; without
-    configurations the kernel runs as it is launched. Results are kept in memory, with
-    `cache_results` on disk, too. `use_cuda_graph` changes nothing
-    (`tilewright.launch.options.DECORATOR_OPTIONS`). Raises LaunchError TW0418 for what is not a
-    list of configurations or names parameters that the kernel lacks; a name of `key` that it lacks
-    is a warning.
+    Triton's parameters: `prune_configs_by` may hold `early_config_prune(configs, positional,
+    **keywords)`, `perf_model(**arguments)` and `top_k`; arrays in `reset_to_zero` are zeroed and those
+    in `restore_value` restored before each run, as are arrays that the kernel reads and writes unless
+    there is a `pre_hook`; `pre_hook(arguments, reset_only)` and `post_hook(arguments, exception)` run
+    around each; `warmup` and `rep` are the milliseconds that a candidate may take; `do_bench` measures
+    candidates one by one; `cache_results` keeps results on disk; `use_cuda_graph` changes nothing.
+
+    `budget`: the most seconds for one key. `check`: "first" compares what candidates store with the
+    first's result, within `tolerance` of the largest element; "sim" runs them on the simulator, too; a
+    function gets the arguments and returns False for a wrong result; None. `isolate`: the first run on
+    `cpu` is in a worker process. `executor`: an `Executor`, or a function `submit(fn, *args)` that
+    gives a `Future`, whose workers compile and, with `measure="executor"`, measure. `progress`: show a
+    line while it runs; None: on a terminal. `tilewright/tuning/README.md` says more of each.
+
+    What fails is a row of `report`. Ctrl-C ends the tuning with the best so far. Raises LaunchError
+    TW0418 for arguments that do not fit the kernel, and launches TW0411 where no candidate runs.
     """
     return lambda fn: Autotuner(
-        fn,
-        names_of_kernel(fn),
-        configs,
-        key,
-        reset_to_zero,
-        restore_value,
-        pre_hook,
-        post_hook,
-        prune_configs_by,
-        warmup,
-        rep,
-        use_cuda_graph,
-        do_bench,
-        cache_results,
-    )
+        fn, names_of_kernel(fn), configs, key, reset_to_zero, restore_value, pre_hook, post_hook,
+        prune_configs_by, warmup, rep, use_cuda_graph, do_bench, cache_results, budget=budget,
+        check=check, tolerance=tolerance, isolate=isolate, executor=executor, measure=measure,
+        progress=progress,
+    )  # fmt: skip

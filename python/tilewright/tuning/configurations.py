@@ -120,3 +120,33 @@ def checked_names(option: str, names: Any, fn: Any, must_exist: bool = True) -> 
 def _names_like(name: str, known: list[str]) -> str:
     close = difflib.get_close_matches(name, known, n=1)
     return f"did you mean `{close[0]}`?" if close else f"parameters: {', '.join(known)}"
+
+
+def checked_limits(fn: Any, budget: Any, check: Any, tolerance: Any) -> None:
+    """Raise LaunchError TW0418 for a budget, a check or a tolerance that means nothing."""
+    for name, number in (("budget", budget), ("tolerance", tolerance)):
+        is_number = isinstance(number, (int, float)) and not isinstance(number, bool)
+        if number is not None and not (is_number and number > 0):
+            raise _misfit(f"{name} of {_name_of(fn)} is {number!r}, not a number above 0", f"{name}=60")
+    if not (check in (None, "first", "sim") or callable(check)):
+        raise _misfit(
+            f"check of {_name_of(fn)} is {check!r}, which checks nothing",
+            'write check="first", check="sim", a function of the arguments, or None',
+        )
+
+
+def submit_of(executor: Any, measure: Any, fn: Any) -> Callable[..., Any] | None:
+    """What hands a function to an executor. Raises LaunchError TW0418 for what cannot."""
+    submit = getattr(executor, "submit", executor)
+    if submit is not None and not callable(submit):
+        raise _misfit(
+            f"executor of {_name_of(fn)} is a {type(executor).__name__}, which takes no work",
+            "pass a concurrent.futures.Executor, or a function submit(fn, *args) that gives a Future",
+        )
+    if measure not in ("here", "executor") or (measure == "executor" and submit is None):
+        without = "" if submit else ", without an executor"
+        raise _misfit(
+            f"measure of {_name_of(fn)} is {measure!r}{without}",
+            'write measure="here", or measure="executor" with an executor',
+        )
+    return submit

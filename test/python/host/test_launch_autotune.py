@@ -376,13 +376,19 @@ def test_configurations_far_slower_than_the_best_are_launched_once(
     cost = {16: 1.0, 32: 500.0, 64: 1.5}
     clock = Clock(monkeypatch, 0.0)
     launched: list[int] = []
+    launch = fake.launch
 
-    def launch(arguments: dict[str, Any], exception: Any) -> None:
-        if exception is None:
-            launched.append(arguments["BLOCK"])
-            clock.now += round(cost[arguments["BLOCK"]] * 1e6)
+    def timed(*given: Any) -> Any:
+        report = launch(*given)
+        launched.append(chosen_block(fake))
+        clock.now += round(cost[launched[-1]] * 1e6)
+        return report
 
-    kernel = tw.autotune(configs(16, 32, 64), key=[], post_hook=launch)(tw.jit(body))
+    monkeypatch.setattr(fake, "launch", timed)
+    kernel = tw.autotune(configs(16, 32, 64), key=[])(tw.jit(body))
     kernel[1](numpy.zeros(4), 60)
     assert list(kernel.configs_timings.values()) == [1.0, 500.0, 1.5] and chosen_block(fake) == 16
-    assert [launched.count(block) for block in cost] == [126, 1, 85]
+    # The first launch, 25 ms of warm-up, three turns of 6.25 ms, and the launch that was tuned for.
+    assert [launched.count(block) for block in cost] == [1 + 25 + 3 * 7 + 1, 1, 1 + 17 + 3 * 5]
+    states = [row.state for row in kernel.report.rows]
+    assert states == ["measured", "slower", "slower"] and kernel.report.is_sure

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
 from tilewright import CompiledKernel as CompiledKernel
-from tilewright.tuning.autotune import Wrapper
+from tilewright.tuning.heuristics import Wrapper
 from tilewright.native.errors import LaunchError, UnsupportedError
 from tilewright.launch.devices import current_device
 from tilewright.launch.hooks import LaunchMetadata

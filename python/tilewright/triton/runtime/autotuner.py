@@ -6,7 +6,7 @@ from tilewright import Config as Config
 from tilewright import autotune as autotune
 from tilewright import heuristics as heuristics
 from tilewright.tuning.autotune import Autotuner as Autotuner
-from tilewright.tuning.autotune import Heuristics as Heuristics
+from tilewright.tuning.heuristics import Heuristics as Heuristics
 from tilewright.launch.interface import KernelInterface as KernelInterface
 
 from ..absent import names_of

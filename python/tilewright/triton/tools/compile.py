@@ -17,7 +17,7 @@ from typing import Any
 
 from tilewright.native.errors import LaunchError
 from tilewright.export import Package
-from tilewright.tuning.autotune import Wrapper
+from tilewright.tuning.heuristics import Wrapper
 from tilewright.launch.jit import JITFunction
 
 from ..absent import names_of
