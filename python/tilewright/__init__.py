@@ -49,6 +49,8 @@ from .operators import torch_op as torch_op
 from .tuning.configurations import Config as Config
 from .tuning.autotune import autotune as autotune
 from .tuning.heuristics import heuristics as heuristics
+from .tuning.spaces import choice as choice
+from .tuning.spaces import powers_of_two as powers_of_two
 
 language.add_names(libdevice=libdevice, extern_elementwise=extern_elementwise)
 from .language import *  # noqa: E402, F403 (the language's names are the package's)

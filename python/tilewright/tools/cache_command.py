@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from . import cache_files
 from ..native import knobs
 from ..native import native
 from .cache_exchange import export_entries, import_entries
 from ..export.entries import say
+from ..tuning.kept import store
+from ..tuning.kept.records import Record
 
 _ACTIONS = ("path", "list", "show", "verify", "prune", "clear", "export", "import")
 
@@ -59,13 +60,11 @@ def _run(options: argparse.Namespace) -> int:
     else:
         limit = 0 if action == "clear" else options.max_bytes
         if options.kernel is None:
-            kept = {record.key for record, _ in _tunings(root)} if limit else set[str]()
-            removed = cache_files.prune(root, limit, kept)
+            removed = cache_files.prune(root, limit)
         else:
             removed = cache_files.remove_oldest(_matching(root, options.kernel), limit)
-            for record, known in _tunings(root) if limit == 0 else ():
-                if known.get("kernel") == options.kernel:
-                    record.path.unlink(missing_ok=True)
+        if limit == 0:  # what autotuning measured stays in a cache that is pruned
+            store.remove_kernels(root / store.FILE, options.kernel)
         print(f"removed {len(removed)} entries, {sum(e.num_bytes for e in removed)} bytes")
     return 0
 
@@ -142,18 +141,13 @@ def _exchange(root: Path, options: argparse.Namespace) -> None:
             if (described := _described(entry)) and described["build"] == build
         ]
         chosen = _choices(root, options.kernel, build)
-        export_entries(root, [*ours, *chosen], build, file)
+        export_entries(root, ours, build, file, chosen)
         say(f"wrote {_counted(len(ours), len(chosen))} to {file}")
         return
-    paths = import_entries(root, build, file)
-    kernels = [path for path in paths if path.parents[2] == root]
-    whole = sum(_is_whole(path) for path in kernels)
-    choices = sum(
-        native().read_record(str(root), path.name) is not None
-        for path in paths
-        if path not in kernels
-    )
-    say(f"took {_counted(whole, choices)} from {file}")
+    paths, chosen = import_entries(root, build, file)
+    if chosen:
+        store.merge(root / store.FILE, chosen)
+    say(f"took {_counted(sum(map(_is_whole, paths)), len(chosen))} from {file}")
 
 
 def _counted(kernels: int, choices: int) -> str:
@@ -169,24 +163,7 @@ def _is_whole(path: Path) -> bool:
     return False
 
 
-def _choices(root: Path, kernel: str | None, build: str) -> list[cache_files.Entry]:
-    """What autotuning chose for any machine: of one kernel, or of all."""
-    return [
-        entry
-        for entry, known in _tunings(root)
-        if known.get("is_for_any") is True
-        and known.get("build") == build
-        and kernel in (None, known.get("kernel"))
-    ]
-
-
-def _tunings(root: Path) -> Iterator[tuple[cache_files.Entry, dict[str, Any]]]:
-    """The records of what autotuning measured and chose."""
-    for entry in cache_files.list_records(root):
-        content = native().read_record(str(root), entry.key)
-        try:
-            record = json.loads(content or b"")
-        except ValueError:  # a kernel's text
-            continue
-        if isinstance(record, dict):
-            yield entry, cast("dict[str, Any]", record)
+def _choices(root: Path, kernel: str | None, build: str) -> list[Record]:
+    """What autotuning measured with a build: of one kernel, or of all."""
+    records = store.read_content(root / store.FILE).records
+    return [r for r in records if r.build == build and kernel in (None, r.kernel)]

@@ -1,7 +1,8 @@
 """Passes compiled kernels on as one file: `tilewright cache export` and `cache import`.
 
 The file is a tar archive: `manifest.json` with the build of the compiler and the digest of each entry,
-then the entries as they lie in the cache, kernels and what autotuning chose. Of equal entries it has equal bytes.
+then the entries as they lie in the cache, and the records of autotuning. Of equal entries it has equal
+bytes.
 """
 
 from __future__ import annotations
@@ -12,26 +13,33 @@ import json
 import os
 import re
 import tarfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from ..native.errors import LaunchError
+from ..tuning.kept.records import Record, record_of
+from ..tuning.kept.store import FILE, one_of_each
 from .cache_files import Entry
 
 _MANIFEST = "manifest.json"
-_PLACE = re.compile(r"(?:records/)?v\d+/([0-9a-f]{2})/(\1[0-9a-f]{62})")
+_PLACE = re.compile(r"v\d+/([0-9a-f]{2})/(\1[0-9a-f]{62})")
 _FORMAT = 1
 
 
-def export_entries(root: Path, entries: Iterable[Entry], build: str, file: Path) -> int:
-    """Write entries of the cache at `root` to a file; how many."""
+def export_entries(
+    root: Path, entries: Iterable[Entry], build: str, file: Path, tuned: Sequence[Record] = ()
+) -> int:
+    """Write entries of the cache at `root` and records of autotuning to a file; how many."""
     found: dict[str, bytes] = {}
     for entry in entries:
         try:
             found[entry.path.relative_to(root).as_posix()] = entry.path.read_bytes()
         except OSError:  # evicted by another process
             continue
+    if tuned:
+        lines = [record.line() + "\n" for record in one_of_each(tuned)]
+        found[FILE] = "".join(lines).encode()
     digests = {place: hashlib.sha256(found[place]).hexdigest() for place in sorted(found)}
     manifest = {"format": _FORMAT, "build": build, "entries": digests}
     unfinished = file.with_name(f".{file.name}.{os.getpid()}")
@@ -52,9 +60,10 @@ def _add(archive: tarfile.TarFile, name: str, data: bytes) -> None:
     archive.addfile(member, io.BytesIO(data))
 
 
-def import_entries(root: Path, build: str, file: Path) -> list[Path]:
-    """Put the entries of a file into the cache at `root`; where. Nothing is taken of a file that is
-    damaged (LaunchError TW0806) or was made by another build (TW0807)."""
+def import_entries(root: Path, build: str, file: Path) -> tuple[list[Path], list[Record]]:
+    """Put the entries of a file into the cache at `root`; where, and the records of autotuning.
+    Nothing is taken of a file that is damaged (LaunchError TW0806) or was made by another build
+    (TW0807)."""
     found = _read(file)
     manifest = _manifest(found, file)
     if manifest["build"] != build:
@@ -65,13 +74,21 @@ def import_entries(root: Path, build: str, file: Path) -> list[Path]:
         )
     digests: dict[str, str] = manifest["entries"]
     for place, digest in digests.items():
-        if not _PLACE.fullmatch(place):
+        if place != FILE and not _PLACE.fullmatch(place):
             raise _damaged(file, f"{place!r} is not the name of an entry")
         if place not in found or hashlib.sha256(found[place]).hexdigest() != digest:
             raise _damaged(file, f"the entry {place} does not have its digest")
     if extra := sorted({*found} - {*digests, _MANIFEST}):
         raise _damaged(file, f"it has {extra[0]!r}, which its manifest does not name")
-    return [_place(root, place, found[place]) for place in digests]
+    tuned = _records(found.get(FILE, b""), file)
+    return [_place(root, place, found[place]) for place in digests if place != FILE], tuned
+
+
+def _records(data: bytes, file: Path) -> list[Record]:
+    try:
+        return [record_of(line) for line in data.decode().splitlines()]
+    except ValueError as error:
+        raise _damaged(file, f"its records of autotuning: {error}") from None
 
 
 def _read(file: Path) -> dict[str, bytes]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator, Set
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -34,7 +34,7 @@ def list_entries(root: Path) -> list[Entry]:
 
 
 def list_records(root: Path) -> list[Entry]:
-    """What the cache keeps beside kernels, by key: texts of sources, timings of `autotune`."""
+    """What the cache keeps of sources beside kernels, by key."""
     return sorted(_find_entries(root / "records"), key=lambda entry: entry.key)
 
 
@@ -50,15 +50,14 @@ def _find_entries(root: Path) -> Iterator[Entry]:
         yield Entry(path, path.name, status.st_size, used)
 
 
-def prune(root: Path, max_bytes: int, kept: Set[str] = frozenset()) -> list[Entry]:
+def prune(root: Path, max_bytes: int) -> list[Entry]:
     """Remove the least recently used entries until the rest has at most `max_bytes`.
 
-    Records go before any kernel, uncounted: they are small, and made again in milliseconds. Those
-    of the keys `kept`, which take measurements to make again, stay.
+    Records of sources go before any kernel, uncounted: they are small, and made again in
+    milliseconds.
     """
     for record in list_records(root):
-        if record.key not in kept:
-            record.path.unlink(missing_ok=True)
+        record.path.unlink(missing_ok=True)
     _remove_unfinished(root, 0 if max_bytes == 0 else _STALE_SECONDS)
     return remove_oldest(list_entries(root), max_bytes)
 

@@ -1,4 +1,4 @@
-"""The command `tilewright`: explain, info, cache, compile, export and verify."""
+"""The command `tilewright`: explain, info, cache, compile, export, tune and verify."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from . import cache_command, export_command, verify_command
+from . import cache_command, export_command, tune_command, verify_command
 from ..native import knobs
 from ..native.version import __version__
 from ..compile import Request, binary_stage_of, compile_request, inspect, stages_of
@@ -100,6 +100,7 @@ def _parser() -> argparse.ArgumentParser:
     compile_.add_argument("-o", "--output", help="file to write; else standard output")
     compile_.set_defaults(run=_compile)
     export_command.add_command(commands)
+    tune_command.add_command(commands)
     verify_command.add_command(commands)
     return parser
 

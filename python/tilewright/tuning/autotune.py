@@ -3,31 +3,37 @@
 from __future__ import annotations
 
 import math
+import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from functools import partial
+from numbers import Number
 from typing import Any
 
 from ..launch.arguments import constexpr_key
 from ..launch.arguments.tracing import inlined_as, untraced
 from ..launch.devices import chosen_device
 from ..launch.graphs.traced import inlined_run
-from ..native import knobs
 from ..native.errors import LaunchError, TilewrightError
 from .announcements import autotuning
 from .arrays import copy_of, place_of, target_of
+from .buckets import bucketed, checked_bucket
 from .check import Judge
 from .compilations import Compilations, Submit, compile_beside
 from .configurations import (
     Arguments, Config, checked_configs, checked_limits, checked_names, names_of_kernel, submit_of,
 )  # fmt: skip
 from .heuristics import Wrapper
+from .kept.recall import find_record, keep, make_record, question_of, timings_of
+from .kept.records import fastest
 from .measurement import Measurement
+from .model.shortlist import MEASURED_OF_SPACES, Shortlist, checked_most, shortlist
+from .ranks import decided
 from .refusals import refuse_to_measure
 from .report import Report
+from .spaces import configs_of
 from .tiered import general_binaries
-from .timings import read_timings, write_timings
 from .trials import Trials, launch_of
 from .workers import most_workers
 
@@ -68,6 +74,9 @@ class Autotuner(Wrapper):
         executor: Executor | Submit | None = None,
         measure: str = "here",
         progress: bool | None = None,
+        store: str | os.PathLike[str] | None = None,
+        bucket: Callable[[int], int] | None = None,
+        measure_at_most: int | None = None,
     ) -> None:
         del arg_names  # the kernel has them
         super().__init__(fn)
@@ -86,7 +95,11 @@ class Autotuner(Wrapper):
         self.rep_ms = 100.0 if rep is None else rep
         self.use_cuda_graph = use_cuda_graph
         self.do_bench = do_bench
-        self.cache_results = cache_results
+        self.store = os.fspath(store) if store is not None else None
+        self.cache_results = cache_results or self.store is not None
+        self.bucket = checked_bucket(bucket, fn)
+        self.measure_at_most = checked_most(measure_at_most, fn)
+        self.shortlist = Shortlist([], {}, {})  # of the last measurement
         checked_limits(fn, budget, check, tolerance)
         self.budget, self.check, self.tolerance = budget, check, tolerance
         self.submit, self.measure = submit_of(executor, measure, fn), measure
@@ -175,15 +188,27 @@ class Autotuner(Wrapper):
         config = self.cache.get(key)
         if config is None:
             candidates = self._pruned(dict(zip(self.arg_names, args)), kwargs)
+            decide = partial(self._decide, candidates, key, arguments, args, kwargs, grid)
+            ask = partial(question_of, self.fn, candidates, self.keys, key)
+            config = self.cache[key] = decided(candidates, ask, decide)
+        return config
+
+    def _decide(
+        self, candidates: Sequence[Config], key: tuple[Any, ...], arguments: Arguments,
+        args: tuple[Any, ...], kwargs: Arguments, grid: Any,
+    ) -> Config:  # fmt: skip
+        """The configuration that an earlier process found, or the fastest of a measurement."""
+        config = self._recall(candidates, key)
+        if config is None:
             start = time.perf_counter()
-            config = candidates[0] if len(candidates) == 1 else self._recall(candidates, key)
-            if config is None:
-                refuse_to_measure(self.__name__, key)
-                config = self._measure(candidates, arguments, args, kwargs, grid)
-                if not (self.report and self.report.is_interrupted):
-                    self._remember(candidates, key, config)
-                self._tell(key, config, time.perf_counter() - start)
-            self.cache[key] = config
+            refuse_to_measure(self.__name__, key)
+            warm = partial(self._call, args=args, kwargs=kwargs, grid=grid, warmup=True)
+            self.shortlist = shortlist(candidates, self.measure_at_most, warm, arguments, grid)
+            config = self._measure(self.shortlist.measured, arguments, args, kwargs, grid)
+            if not (self.report and self.report.is_interrupted):
+                config = fastest(self.shortlist.measured, self.configs_timings)
+                self._remember(candidates, key, config)
+            self._tell(key, config, time.perf_counter() - start)
         return config
 
     def _tell(self, key: tuple[Any, ...], config: Config, seconds: float) -> None:
@@ -201,8 +226,10 @@ class Autotuner(Wrapper):
             )
 
     def _key(self, arguments: Arguments) -> tuple[Any, ...]:
-        values = constexpr_key(tuple(arguments.get(name) for name in self.keys))
-        types = [f"{v.dtype}{place_of(v)}" for v in arguments.values() if hasattr(v, "dtype")]
+        given = tuple(bucketed(arguments.get(name), name, self.bucket) for name in self.keys)
+        values = constexpr_key(given)
+        arrays = [v for v in arguments.values() if hasattr(v, "dtype") and not isinstance(v, Number)]
+        types = [f"{array.dtype}{place_of(array)}" for array in arrays]
         chosen = chosen_device()
         return (*values, *types, *([f"on {chosen}"] if chosen else []))
 
@@ -226,16 +253,20 @@ class Autotuner(Wrapper):
         """The configuration that an earlier process found, where results are kept on disk."""
         if not self.cache_results:
             return None
-        timings = read_timings(self.fn, candidates, key, knobs.settings().is_jit_denied)
-        if timings is None:
+        record = find_record(question_of(self.fn, candidates, self.keys, key), self.store)
+        timings = timings_of(record, candidates) if record else {}
+        if not timings or math.isinf(min(timings.values())):
             return None
-        self.configs_timings = dict(zip(candidates, timings))
-        return min(candidates, key=lambda c: self.configs_timings[c])
+        self.configs_timings = timings
+        return fastest(candidates, timings)
 
     def _remember(self, candidates: Sequence[Config], key: tuple[Any, ...], best: Config) -> None:
         if self.cache_results:
-            timings = [self.configs_timings[config] for config in candidates]
-            write_timings(self.fn, candidates, key, timings)
+            question = question_of(self.fn, candidates, self.keys, key)
+            timings = {**dict.fromkeys(candidates, math.inf), **self.configs_timings}
+            _, predicted, reasons = self.shortlist
+            spreads = self.report.spreads() if self.report else {}
+            keep(make_record(question, timings, best, spreads, predicted, reasons), self.store)
 
     def _measure(
         self, candidates: Sequence[Config], arguments: Arguments, args: tuple[Any, ...],
@@ -314,8 +345,8 @@ def _no_hook(arguments: Arguments, exception: Exception | None) -> None:
 
 
 def autotune(
-    configs: Sequence[Config],
-    key: Sequence[str],
+    configs: Sequence[Config] | None = None,
+    key: Sequence[str] = (),
     prune_configs_by: Mapping[str, Any] | None = None,
     reset_to_zero: Sequence[str] | None = None,
     restore_value: Sequence[str] | None = None,
@@ -334,6 +365,11 @@ def autotune(
     executor: Executor | Submit | None = None,
     measure: str = "here",
     progress: bool | None = None,
+    store: str | os.PathLike[str] | None = None,
+    bucket: Callable[[int], int] | None = None,
+    space: Mapping[str, Sequence[Any]] | None = None,
+    constraints: Sequence[Callable[..., Any]] | Callable[..., Any] | None = None,
+    measure_at_most: int | None = None,
 ) -> Callable[[Any], Autotuner]:
     """Time a kernel's configurations once for each value of the arguments named by `key`.
 
@@ -349,14 +385,21 @@ def autotune(
     function gets the arguments and returns False for a wrong result; None. `isolate`: the first run on
     `cpu` is in a worker process. `executor`: an `Executor`, or a function `submit(fn, *args)` that
     gives a `Future`, whose workers compile and, with `measure="executor"`, measure. `progress`: show a
-    line while it runs; None: on a terminal. `tilewright/tuning/README.md` says more of each.
+    line while it runs; None: on a terminal.
+
+    `store`: the file that keeps results. `bucket`: integers of the key count by this function of
+    them: with `tw.next_power_of_2` lengths of 513 to 1024 share a choice. A `space` of values by
+    parameter, whose `constraints` are functions of them, stands for all its configurations;
+    `measure_at_most` of them, by default 6 of a space, are measured: those that a model of the device
+    takes for the fastest. `tilewright/tuning/README.md` says more of each.
 
     What fails is a row of `report`. Ctrl-C ends the tuning with the best so far. Raises LaunchError
     TW0418 for arguments that do not fit the kernel, and launches TW0411 where no candidate runs.
     """
+    most = MEASURED_OF_SPACES if measure_at_most is None and space is not None else measure_at_most
     return lambda fn: Autotuner(
-        fn, names_of_kernel(fn), configs, key, reset_to_zero, restore_value, pre_hook, post_hook,
-        prune_configs_by, warmup, rep, use_cuda_graph, do_bench, cache_results, budget=budget,
+        fn, names_of_kernel(fn), configs_of(space, constraints, configs, fn), key, reset_to_zero,
+        restore_value, pre_hook, post_hook, prune_configs_by, warmup, rep, use_cuda_graph, do_bench, cache_results, budget=budget,
         check=check, tolerance=tolerance, isolate=isolate, executor=executor, measure=measure,
-        progress=progress,
+        progress=progress, store=store, bucket=bucket, measure_at_most=most,
     )  # fmt: skip

@@ -110,14 +110,20 @@ def checked_names(option: str, names: Any, fn: Any, must_exist: bool = True) -> 
     for name in names:
         if name not in known:
             what = f"{option} of autotune names `{name}`, which is not a parameter of {_name_of(fn)}"
-            error = _misfit(what, _names_like(name, known))
+            error = _misfit(what, names_like(name, known))
             if must_exist:
                 raise error
             warn_user(render("TW0418", what, error.hint, severity="warning").rstrip())
     return list(names)
 
 
-def _names_like(name: str, known: list[str]) -> str:
+def misfit_of_space(fn: Any, what: str, hint: str) -> LaunchError:
+    """The refusal of a space that does not fit its kernel."""
+    return _misfit(f"{what} (autotune of {_name_of(fn)})", hint)
+
+
+def names_like(name: str, known: list[str]) -> str:
+    """A hint at the name that is meant, or at all that there are."""
     close = difflib.get_close_matches(name, known, n=1)
     return f"did you mean `{close[0]}`?" if close else f"parameters: {', '.join(known)}"
 

@@ -77,6 +77,11 @@ class Report:
                 return row
         raise KeyError(config)
 
+    def spreads(self) -> dict[Config, float]:
+        """The width of each measured median's interval, by the median."""
+        timed = (row for row in self.rows if row.samples and not math.isinf(row.interval[1]))
+        return {row.config: (row.interval[1] - row.interval[0]) / row.milliseconds for row in timed}
+
     @property
     def left_out(self) -> list[Row]:
         """The rows of configurations that are not used whatever their time."""

@@ -1,0 +1,1 @@
+"""What was measured, for later processes and other machines."""

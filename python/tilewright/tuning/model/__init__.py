@@ -1,0 +1,1 @@
+"""Predicts how long configurations of a kernel take, from what the compiler says of them."""

@@ -1,0 +1,131 @@
+"""Reads the text of Tile IR as operations with operands, types and regions."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import NamedTuple
+
+
+class TileType(NamedTuple):
+    """The shape of a tile, () of a scalar, and the element type: "f32", "i1", "!tile.ptr<f32>"."""
+
+    shape: tuple[int, ...]
+    element: str
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        count = 1
+        for extent in self.shape:
+            count *= extent
+        return count
+
+    @property
+    def element_bytes(self) -> float:
+        """Bytes of an element; those of what a pointer points to."""
+        return _bytes_of(self.element)
+
+
+@lru_cache(maxsize=None)
+def _bytes_of(element: str) -> float:
+    pointee = re.fullmatch(r"!tile\.ptr<([^,>]+).*>", element)
+    bits = re.search(r"\d+", pointee[1] if pointee else element)
+    return max(1.0, int(bits[0]) / 8) if bits else 8.0
+
+
+@dataclass
+class Operation:
+    """One operation: `results` and `operands` are names, `types` those that stand in its line."""
+
+    name: str
+    results: list[str]
+    operands: list[str]
+    types: list[TileType]
+    text: str
+    arguments: list[str] = field(default_factory=list[str])  # of a region's block
+    body: list[Operation] = field(default_factory=list["Operation"])
+    otherwise: list[Operation] = field(default_factory=list["Operation"])  # of scf.if
+
+    @property
+    def type(self) -> TileType:
+        """The type of the result, or of what is stored; that of nothing where there is none."""
+        return self.types[-1] if self.types else TileType((), "")
+
+
+class Kernel(NamedTuple):
+    """A kernel: its arguments' names in the text by the parameter's name, and its operations."""
+
+    arguments: dict[str, str]
+    body: list[Operation]
+
+
+_NAME = re.compile(r"%[\w$.-]+(?:#\d+)?")
+_LINE = re.compile(r"(?:(%[\w$.-]+)(?::(\d+))? = )?([a-z_]+\.[\w.]+|return)(.*)")
+_ARGUMENT = re.compile(r"(%arg\d+): [^{%]*\{[^}]*tile\.name = \"([^\"]+)\"")
+_SCALAR = re.compile(r"(?<![\w<x])(?:[iu]\d+|f\d\w*|bf16|index)(?!\w)")
+_TILE = re.compile(r"tensor<((?:\d+x)*)([^<>]+(?:<[^<>]*>)?)>")
+_FOR = re.compile(r" (%\S+) = (%\S+) to (%\S+) step (%\S+)(?: iter_args\((.*?)\) ->)?")
+
+
+def read_kernel(text: str) -> Kernel:
+    """The kernel in a module's text: the function whose parameters have names."""
+    lines = text.splitlines()
+    start = next(number for number, line in enumerate(lines) if "func.func @" in line and "tile.name" in line)
+    arguments = {name: argument for argument, name in _ARGUMENT.findall(lines[start])}
+    body, _ = _read_block(lines, start + 1)
+    return Kernel(arguments, body)
+
+
+def _read_block(lines: list[str], at: int) -> tuple[list[Operation], int]:
+    """The operations up to the line that closes their block, and the number of that line."""
+    found: list[Operation] = []
+    while at < len(lines):
+        line = lines[at].strip()
+        if line.startswith("}"):
+            if not line.startswith("} else {") or not found:
+                return found, at
+        operation = _read_line(line)
+        if operation is None:
+            at += 1
+            continue
+        found.append(operation)
+        if line.endswith("{"):
+            operation.body, at = _read_block(lines, at + 1)
+            if lines[at].strip().startswith("} else {"):
+                operation.otherwise, at = _read_block(lines, at + 1)
+            closing = lines[at].strip()
+            operation.text += closing
+            if operation.name != "scf.for" and "->" in closing:  # the types of a reduction
+                operation.types = _types(closing)
+        at += 1
+    return found, at
+
+
+def _read_line(line: str) -> Operation | None:
+    match = _LINE.match(line)
+    if match is None:
+        return None
+    result, count, name, rest = match.groups()
+    results = [] if result is None else [result]
+    if count:
+        results = [f"{result}#{number}" for number in range(int(count))]
+    values, _, types = rest.partition(" : ")
+    operation = Operation(name, results, _NAME.findall(values), _types(types), rest)
+    if name == "scf.for" and (loop := _FOR.match(rest)):
+        carried = re.findall(r"(%[\w$.-]+) = (%[\w$.#-]+)", loop[5] or "")
+        operation.arguments = [loop[1], *(inside for inside, _ in carried)]
+        operation.operands = [loop[2], loop[3], loop[4], *(outside for _, outside in carried)]
+    return operation
+
+
+def _types(text: str) -> list[TileType]:
+    """The types in a piece of a line, in their order."""
+    found = [
+        (match.start(), TileType(tuple(map(int, match[1].split("x")[:-1])), match[2]))
+        for match in _TILE.finditer(text)
+    ]
+    rest = _TILE.sub(lambda match: " " * len(match[0]), text)
+    found += [(match.start(), TileType((), match[0])) for match in _SCALAR.finditer(rest)]
+    return [type for _, type in sorted(found)]

@@ -1,0 +1,44 @@
+"""Which launches share a choice of autotune, and how candidates share its seconds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tilewright as tw
+
+pytestmark = pytest.mark.usefixtures("compiler")
+
+
+@tw.jit
+def waits(x, out, n, F: tw.constexpr):
+    """Copies x, by F detours, and for ever where F is negative."""
+    i = tw.arange(0, 64)
+    while F < 0 and tw.load(x, volatile=True) < 2:
+        pass
+    v = tw.load(x + i, mask=i < n)
+    for _ in range(F):
+        v += tw.load(x + i, mask=i < n) * 0
+    tw.store(out + i, v, mask=i < n)
+
+
+def test_candidates_that_hang_leave_time_for_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One worker runs them first; each has its part of the budget."""
+    monkeypatch.setenv("TILEWRIGHT_TUNE_WORKERS", "1")
+    tuned = tw.autotune([tw.Config({"F": f}) for f in (-1, -2, 1, 2)], ["n"], budget=8)(waits)
+    x, out = np.random.default_rng(3).random(64, np.float32), np.zeros(64, np.float32)
+    tuned[(1,)](x, out, 64)
+    assert tuned.best_config.kwargs["F"] > 0 and (out == x).all()
+    assert [row.state for row in tuned.report.rows][:2] == ["late", "late"]
+    assert {row.code for row in tuned.report.rows[:2]} == {"TW0447"}
+
+
+@pytest.mark.parametrize("bucket", [None, lambda n: n // 100])
+def test_integers_of_numpy_count_as_those_of_python(bucket: Any) -> None:
+    tuned = tw.autotune([tw.Config({"F": f}) for f in (1, 2)], ["n"], bucket=bucket)(waits)
+    x, out = np.ones(64, np.float32), np.zeros(64, np.float32)
+    for n in (60, np.int64(60), np.int32(60)):
+        tuned[(1,)](x, out, n)
+    assert len(tuned.cache) == 1

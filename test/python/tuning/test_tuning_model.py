@@ -1,0 +1,265 @@
+"""The model of configurations' times: that what it reads of kernels is so, and what it prefers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+import tilewright as tw
+from tilewright.native import native
+from tilewright.tuning.model import gpu, machine, predict
+from tilewright.tuning.model.requests import candidate_of
+from tilewright.tuning.model.text import TileType
+from tilewright.tuning.model.work import Work, times
+from tilewright.tuning.model.shortlist import shortlist
+
+pytestmark = pytest.mark.usefixtures("compiler")
+
+
+@tw.jit
+def product(a, b, c, M, N, K, BM: tw.constexpr, BN: tw.constexpr, BK: tw.constexpr):
+    rows = tw.program_id(0) * BM + tw.arange(0, BM)
+    columns = tw.program_id(1) * BN + tw.arange(0, BN)
+    inner = tw.arange(0, BK)
+    x = a + rows[:, None] * K + inner[None, :]
+    total = tw.zeros((BM, BN), tw.float32)
+    for k in range(0, K, BK):
+        left = tw.load(x, mask=(rows < M)[:, None] & (k + inner < K)[None, :], other=0.0)
+        y = b + (k + inner)[:, None] * N + columns[None, :]
+        right = tw.load(y, mask=(k + inner < K)[:, None] & (columns < N)[None, :], other=0.0)
+        total = tw.dot(left, right, total)
+        x += BK
+    at = c + rows[:, None] * N + columns[None, :]
+    tw.store(at, total, mask=(rows < M)[:, None] & (columns < N)[None, :])
+
+
+@tw.jit
+def scale(x, out, n, BLOCK: tw.constexpr):
+    at = tw.program_id(0) * BLOCK + tw.arange(0, BLOCK)
+    tw.store(out + at, tw.exp(tw.load(x + at, mask=at < n)) * 2, mask=at < n)
+
+
+def tiles(a: Mapping[str, Any]) -> tuple[int, int]:
+    return tw.cdiv(a["M"], a["BM"]), tw.cdiv(a["N"], a["BN"])
+
+
+def matrices(M: int = 96, N: int = 128, K: int = 80) -> dict[str, Any]:
+    a, b, c = (np.zeros(shape, np.float32) for shape in ((M, K), (K, N), (M, N)))
+    return {"a": a, "b": b, "c": c, "M": M, "N": N, "K": K}
+
+
+def candidate(kernel: Any, arguments: dict[str, Any], grid: Any, **constants: Any) -> Any:
+    def warm(config: Any) -> Any:
+        return kernel.warmup(grid=grid, **arguments, **config.kwargs)
+
+    return candidate_of(tw.Config(constants), warm, arguments, grid)
+
+
+def work(kernel: Any, arguments: dict[str, Any], grid: Any, **constants: Any) -> Work:
+    found = predict.work_of_candidate(candidate(kernel, arguments, grid, **constants))
+    assert found is not None
+    return found
+
+
+def time_of(kernel: Any, arguments: dict[str, Any], grid: Any, **constants: Any) -> float:
+    found = predict.milliseconds_of(candidate(kernel, arguments, grid, **constants))
+    assert found is not None
+    return found
+
+
+def test_nothing_is_compiled_for_a_prediction() -> None:
+    found = candidate(product, matrices(), tiles, BM=32, BN=64, BK=16)
+    assert found.grid == (3, 2, 1) and found.numbers == {"M": 96, "N": 128, "K": 80}
+    assert time_of(product, matrices(), tiles, BM=32, BN=64, BK=16) > 0
+    compiled = product.warmup(grid=tiles, **matrices(), BM=32, BN=64, BK=16)
+    assert compiled.origin == "compiled", "it was not before"
+
+
+def test_the_work_of_a_product_is_read() -> None:
+    found = work(product, matrices(), tiles, BM=32, BN=64, BK=16)
+    assert sum(p.m * p.n * p.k * times(p.loops) for p in found.products) == 32 * 64 * 80
+    loads = [a for a in found.accesses if not a.is_store]
+    stores = [a for a in found.accesses if a.is_store]
+    assert [a.type.shape for a in stores] == [(32, 64)]
+    assert [(a.place.array, a.place.strides) for a in loads] == [("a", (80, 1)), ("b", (128, 1))]
+    steps = [a.place.coefficients[a.loops[-1].name] for a in loads]
+    assert steps == [16, 16 * 128], "also where a loop moves the pointers"
+    assert [a.place.coefficients.get("program 0", 0) for a in loads] == [32 * 80, 0]
+    assert sum(map(gpu.bytes_of, loads)) == 4 * (32 * 80 + 80 * 64)
+
+
+def test_what_masks_leave_out_is_not_multiplied() -> None:
+    few = work(product, matrices(M=8), tiles, BM=64, BN=64, BK=16)
+    assert sum(p.m * p.n * p.k * times(p.loops) for p in few.products) == 8 * 64 * 80
+
+
+def test_the_compiler_s_description_of_the_processor_is_read() -> None:
+    found = machine.processor_of(candidate(product, matrices(), tiles, BM=32, BN=64, BK=16).request)
+    assert found.threads == native().num_threads()
+    assert found.vector_bytes in (16, 32, 64) and found.registers in (16, 32)
+    assert found.products["f32"] >= found.vector_bytes / 4
+    assert list(found.caches) == sorted(found.caches) and found.caches[0] >= 8 << 10
+
+
+def test_types_are_read() -> None:
+    assert TileType((4, 8), "!tile.ptr<f16>").element_bytes == 2 and TileType((4, 8), "i1").size == 32
+
+
+@pytest.mark.parametrize(
+    ("good", "bad", "why"),
+    [
+        ({"BM": 64, "BN": 64, "BK": 64}, {"BM": 1, "BN": 16, "BK": 64}, "a row has little reuse"),
+        ({"BM": 64, "BN": 128, "BK": 64}, {"BM": 1024, "BN": 1024, "BK": 64}, "all for one thread"),
+    ],
+)
+def test_extremes_are_told_apart(good: dict[str, int], bad: dict[str, int], why: str) -> None:
+    arguments = matrices(512, 512, 512)
+    expected = [time_of(product, arguments, tiles, **constants) for constants in (good, bad)]
+    assert expected[0] * 1.3 < expected[1], why
+
+
+def test_tiny_tiles_cost_their_programs() -> None:
+    x = np.zeros(1 << 20, np.float32)
+    arguments = {"x": x, "out": x.copy(), "n": x.size}
+    grid = lambda a: (tw.cdiv(a["n"], a["BLOCK"]),)  # noqa: E731
+    small, large = (time_of(scale, arguments, grid, BLOCK=block) for block in (16, 8192))
+    assert large * 3 < small
+
+
+def gpu_code(device: str = "nvidia:sm_90a", **constants: int) -> Any:
+    pointers = dict.fromkeys(("a", "b"), "*fp16:16") | {"c": "*fp32:16"}
+    warps = constants.pop("num_warps", 4)
+    signature = {**pointers, "M": "i32:16", "N": "i32:16", "K": "i32:16"}
+    return product.compile(signature, constants, device=device, num_warps=warps)
+
+
+@pytest.mark.parametrize("device", ["nvidia:sm_90a", "amd:gfx942"])
+def test_what_code_for_gpus_takes_is_read(device: str) -> None:
+    compiled = gpu_code(device, BM=64, BN=64, BK=32)
+    guess = gpu.Code(4, 32, 77, 99, 0, 3, 0, 0, 1.0, 0)
+    code, resources = gpu.code_of(compiled, guess), compiled.resources
+    assert code.shared_bytes == resources["shared_bytes"] > 0
+    assert code.warps * code.warp_size == resources["threads"]
+    assert code.registers == resources.get("registers", 77), "guessed where nothing was assembled"
+    assert code.spill_bytes == resources.get("spill_bytes", 99)
+    assert code.converted_bytes >= 64 * 64 * 4, "the tile that is stored changes lanes"
+    assert 8 <= code.loop and 8 <= code.straight
+
+
+def test_loops_are_found_in_assembly() -> None:
+    text = "f:\n mov a, b;\n$L1:\n add a, 1;\n mul a, 2;\n@%p1 bra $L1;\n bra $L2;\n$L2:\n ret;\n"
+    assert gpu.instructions(text) == (3, 3)
+
+
+def test_programs_on_a_multiprocessor() -> None:
+    machine = gpu.gpu_named("90")
+    code = gpu.Code(4, 32, 128, 0, 0, 3, 100, 100, 1.0, 0)
+    assert gpu.resident(code, machine) == 4, "65536 registers of 128 for each of 128 lanes"
+    assert gpu.resident(code._replace(registers=32), machine) == 16, "64 warps"
+    assert gpu.resident(code._replace(shared_bytes=100 << 10), machine) == 2
+    assert gpu.resident(code._replace(warps=16, registers=255), machine) == 0
+    arguments = matrices(1024, 1024, 1024)
+    done = work(product, arguments, tiles, BM=64, BN=64, BK=32)
+    assert math.isinf(gpu.cycles_of(done, code._replace(warps=16, registers=255), machine))
+    plain = gpu.cycles_of(done, code, machine)
+    for worse in ({"spill_bytes": 2000}, {"narrow": 16.0}, {"stages": 1}, {"loop": 4000}, {"converted_bytes": 1 << 20}):
+        assert gpu.cycles_of(done, code._replace(**worse), machine) > plain, worse
+
+
+def test_devices_that_interpret_are_not_predicted() -> None:
+    with tw.device("reference"):
+        found = candidate(product, matrices(), tiles, BM=32, BN=64, BK=16)
+        assert predict.milliseconds_of(found) is None
+
+
+@tw.jit
+def batched(a, b, c, N: tw.constexpr):
+    i = tw.arange(0, N)
+    at = i[:, None, None] * N * N + i[None, :, None] * N + i[None, None, :]
+    tw.store(c + at, tw.dot(tw.load(a + at), tw.load(b + at)))
+
+
+def test_products_of_several_matrices_are_read() -> None:
+    arrays = {name: np.zeros((8, 8, 8), np.float32) for name in "abc"}
+    assert sum(p.m * p.n * p.k for p in work(batched, arrays, (1,), N=8).products) == 8**4
+
+
+def test_what_code_will_take_is_guessed() -> None:
+    arguments = matrices(1024, 1024, 1024)
+    small, large = (work(product, arguments, tiles, BM=m, BN=m, BK=64) for m in (64, 256))
+    guess = gpu.guessed_code(small, 4, 3, 32)
+    assert guess.shared_bytes == 3 * 2 * 64 * 64 * 4 and guess.registers == 40 + 64 * 64 // 128
+    assert guess.spill_bytes == 0 < gpu.guessed_code(large, 4, 3, 32).spill_bytes
+    machine = gpu.gpu_named("90")
+    assert math.isinf(gpu.cycles_of(large, gpu.guessed_code(large, 8, 3, 32), machine)), "384 KiB shared"
+
+
+def test_configurations_for_a_gpu_are_compiled_only_where_they_may_be_chosen() -> None:
+    compiled: list[Any] = []
+    halves = {n: v.astype(np.float16) if n in "ab" else v for n, v in matrices(2048, 2048, 2048).items()}
+
+    def warm(config: Any) -> Any:
+        with tw.device("sim:sm_90a"):
+            found = product.warmup(grid=tiles, **halves, **config.all_kwargs())
+        compiled.extend([config] if found is not None else [])
+        return found
+
+    every = [tw.Config({"BM": m, "BN": n, "BK": 64}) for m in (16, 64, 128, 512) for n in (16, 64, 128, 512)]
+    found = shortlist(every, 1, warm, halves, tiles)
+    assert len(compiled) == 3 and found.measured[0] in compiled
+    assert {found.measured[0].kwargs[name] for name in ("BM", "BN")} <= {64, 128}
+    assert all(512 not in config.kwargs.values() for config in compiled)
+
+
+def test_the_list_of_what_is_measured() -> None:
+    arguments = matrices(512, 512, 512)
+    every = [tw.Config({"BM": m, "BN": 64, "BK": k}) for m in (1, 16, 64, 128) for k in (16, 64)]
+
+    def warm(config: Any) -> Any:
+        return product.warmup(grid=tiles, **arguments, **config.kwargs)
+
+    found = shortlist(every, 3, warm, arguments, tiles)
+    assert len(found.measured) == 3 and {1} - {c.kwargs["BM"] for c in found.measured} == {1}
+    assert len(found.predicted) == 8 and set(found.reasons) == {*every} - {*found.measured}
+    again = shortlist(every[::-1], 3, warm, arguments, tiles)
+    assert again.measured == found.measured, "in whatever order they are listed"
+    bad = tw.Config({"BM": 24, "BN": 64, "BK": 16}, num_warps=3)
+    reasons = shortlist([*every, bad], 3, lambda c: refuse(c, bad, warm), arguments, tiles).reasons
+    assert reasons[bad] == "[TW0410] three warps"
+    twice = [tw.Config(c.kwargs, num_warps=warps) for c in every for warps in (8, 4)]
+    once = shortlist(twice, 3, warm, arguments, tiles)
+    assert [c.kwargs for c in once.measured] == [c.kwargs for c in found.measured]
+    assert {c.num_warps for c in once.measured} == {4}, "a processor runs both alike"
+    assert sum(reason.startswith("runs as BM: ") for reason in once.reasons.values()) == len(every)
+    assert shortlist(every, None, warm, arguments, tiles).measured == every
+    assert shortlist(every[:3], 3, warm, arguments, tiles).measured == every[:3]
+    assert shortlist(every, 3, lambda c: None, arguments, tiles).measured == every, "nothing to go by"
+
+
+def refuse(config: Any, bad: Any, warm: Any) -> Any:
+    if config == bad:
+        raise tw.LaunchError("three warps", code="TW0410")
+    return warm(config)
+
+
+def test_a_space_is_tuned_with_few_measurements() -> None:
+    measured: list[int] = []
+
+    def bench(launch: Any, quantiles: Any) -> float:
+        launch()
+        measured.append(1)
+        return 1.0 + len(measured)
+
+    space = {"BM": tw.powers_of_two(16, 64), "BN": tw.powers_of_two(16, 64), "BK": tw.choice(16, 32)}
+    tuned = tw.autotune(space=space, key=["M", "N", "K"], do_bench=bench, measure_at_most=4)(product)
+    rng = np.random.default_rng(0)
+    arguments = matrices(40, 50, 60)
+    for name in "abc":
+        arguments[name][...] = rng.standard_normal(arguments[name].shape)
+    tuned[tiles](**arguments)
+    np.testing.assert_allclose(arguments["c"], arguments["a"] @ arguments["b"], rtol=1e-4, atol=1e-4)
+    assert len(measured) == 4 == len(tuned.configs_timings) and len(tuned.configs) == 18
+    assert tuned.best_config == tuned.shortlist.measured[0]
