@@ -37,6 +37,7 @@ from .specializations import (
     several_signatures,
     undecided,
 )
+from .tuned import Choice, choices_of
 from .wrapped import refuse_choices, unwrapped
 
 _FORMS = ("a", "c", "torch")
@@ -82,6 +83,7 @@ class Package:
         shapes: Iterable[Mapping[str, int]] = (),
         grid: str | int | Sequence[str | int] | None = None,
         name: str = "",
+        tuned: str | os.PathLike[str] | None = None,
         **options: Any,
     ) -> Package:
         """Add specializations of a kernel; returns the package.
@@ -92,8 +94,16 @@ class Package:
         the same results as the general one (of parameters declared tw.constexpr: a constant). `grid` is an
         expression of integers and parameters such as "cdiv(n, BLOCK)", one for each axis; without it
         launches give the grid. `options` are num_warps and the like. A second call with the same name
-        adds to it. Raises UnsupportedError TW0801, TW0802 or TW0804.
+        adds to it. `tuned` is a store of autotuning (`tilewright tune export`): a kernel under autotune then
+        has its configuration of each key for just the key's integers, and for all others the one
+        that was the least slower than the best over all keys. Raises UnsupportedError TW0801, TW0802 or
+        TW0804, and LaunchError TW0425 or TW0426 for a store.
         """
+        if tuned is not None:
+            if [*shapes] or options:
+                what = "shapes and options are given beside tuned=, whose choices have theirs"
+                raise undecided(self.name, what, "leave them out")
+            return self._add_from_store(kernel, tuned, signature, constexpr, grid, name)
         function = unwrapped(kernel)
         refuse_choices(kernel, constexpr, options)
         entry = self._entry(function, name)
@@ -136,23 +146,45 @@ class Package:
         if not tuned.cache:
             hint = "launch the kernel for the shapes that are to ship"
             raise undecided(entry.name, "autotuning has chosen nothing yet", hint)
-        names = [parameter.name for parameter in function.parameters]
         for key, best in tuned.cache.items():
             # (tuple, (type, value) of each key argument, element types)
             exact = {
                 argument: value[1] for argument, value in zip(tuned.keys, key[1:]) if value[0] is int
             }
-            chosen = {key: value for key, value in best.all_kwargs().items() if value is not None}
-            values = {key: value for key, value in chosen.items() if key in names}
-            options = {key: value for key, value in chosen.items() if key not in names}
-            types, constants = self._read(function, signature, {**(constexpr or {}), **values})
-            types = {key: value for key, value in types.items() if key not in exact}
-            constants |= exact
-            if not self._is_whole(function, types, constants):
-                self._refuse_missing(function, types, constants)
-            expressions = split_grid(grid) if grid is not None else ()
-            entry.specializations.append(Specialization(types, constants, options, expressions))
-            entry.shapes |= {*exact}
+            self._add_choice(entry, signature, constexpr, Choice(best, exact), grid)
+        self.kernels[entry.name] = entry
+        return self
+
+    def _add_choice(
+        self, entry: ExportedKernel, signature: str | Mapping[str, str],
+        constexpr: Mapping[str, Any] | None, choice: Choice,
+        grid: str | int | Sequence[str | int] | None,
+    ) -> None:  # fmt: skip
+        """A specialization with the constants and options of a configuration, for some integers."""
+        function = entry.kernel
+        names = [parameter.name for parameter in function.parameters]
+        chosen = {n: value for n, value in choice.config.all_kwargs().items() if value is not None}
+        values = {name: value for name, value in chosen.items() if name in names}
+        options = {name: value for name, value in chosen.items() if name not in names}
+        types, constants = self._read(function, signature, {**(constexpr or {}), **values})
+        types = {name: value for name, value in types.items() if name not in choice.exact}
+        constants |= choice.exact
+        if not self._is_whole(function, types, constants):
+            self._refuse_missing(function, types, constants)
+        expressions = split_grid(grid) if grid is not None else ()
+        entry.specializations.append(Specialization(types, constants, options, expressions))
+        entry.shapes |= {*choice.exact}
+
+    def _add_from_store(
+        self, kernel: Any, store: str | os.PathLike[str], signature: Any,
+        constexpr: Mapping[str, Any] | None, grid: str | int | Sequence[str | int] | None, name: str,
+    ) -> Package:  # fmt: skip
+        """Add what a store says of a kernel: see `add`."""
+        entry = self._entry(unwrapped(kernel), name)
+        for text in several_signatures(entry.name, signature):
+            types, _ = self._read(entry.kernel, text, dict(constexpr or {}))
+            for choice in choices_of(kernel, store, types):
+                self._add_choice(entry, text, constexpr, choice, grid)
         self.kernels[entry.name] = entry
         return self
 

@@ -48,7 +48,7 @@ def _chosen_at_launches(kernel: str, how: str, missing: Sequence[str]) -> Unsupp
         f"{listed} {'is' if len(missing) == 1 else 'are'} chosen by {how} at each launch, and "
         "a package has what it is given",
         "give values in constexpr, and num_warps and the like as options"
-        + (", or export what was chosen: package.add_tuned" if how == "autotune" else ""),
+        + (", or export what was chosen: package.add_tuned, or --tuned STORE" if how == "autotune" else ""),
     )
 
 

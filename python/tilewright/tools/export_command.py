@@ -54,6 +54,12 @@ def add_command(commands: Any) -> None:
     export.add_argument("--num-warps", type=int)
     export.add_argument("--num-stages", type=int)
     export.add_argument("--maxnreg", type=int)
+    export.add_argument(
+        "--tuned",
+        metavar="STORE",
+        help="a file of `tilewright tune export`: configurations of a kernel under autotune, each for its "
+        "key's integers, and one for all others",
+    )
     export.add_argument("--depfile", help="file for the names of the Python files that were read")
     export.add_argument("-o", "--output", required=True, help="directory of the files")
     export.set_defaults(run=_export)
@@ -62,7 +68,7 @@ def add_command(commands: Any) -> None:
 # What only a package that the command makes itself heeds; the rest is said in Python.
 _OF_KERNELS = (
     "signature", "constexpr", "shapes", "grid", "name", "num_warps", "num_stages", "maxnreg",
-    "outputs", "strides",
+    "outputs", "strides", "tuned",
 )  # fmt: skip
 
 
@@ -119,6 +125,7 @@ def _package_of(found: Any, options: argparse.Namespace) -> Package:
         shapes=shapes,
         grid=options.grid,
         name=name,
+        tuned=options.tuned,
         **{name: value for name, value in given.items() if value is not None},
     )
     return package.as_operator(

@@ -1,0 +1,115 @@
+"""What a store of autotuning says of a kernel that is exported: a configuration for each key, and one
+for all other sizes."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ..capture import capture
+from ..language.element_types import BY_SHORT_NAME
+from ..native import native
+from ..native.errors import LaunchError
+from ..tuning.autotune import Autotuner
+from ..tuning.kept.records import Record, rank, readable_config
+from ..tuning.kept.store import one_of_each, read_records
+from .specializations import undecided
+from .wrapped import unwrapped
+
+
+class Choice(NamedTuple):
+    """A configuration, and the integers that it was chosen for; none where it is for all others."""
+
+    config: Any
+    exact: dict[str, int]
+
+
+def choices_of(kernel: Any, store: str | os.PathLike[str], types: Mapping[str, str]) -> list[Choice]:
+    """The choices of a store for a kernel with arrays of some types: first those for the very integers
+    of a key, and last one for all other integers, the configuration that over all keys is the least
+    slower than the best of each. Raises UnsupportedError TW0801 where the store has none, or several for
+    one key, and LaunchError TW0425 or TW0426 for a store that cannot be used."""
+    tuner = _tuner_of(kernel)
+    name = unwrapped(kernel).fn.__name__
+    records = [r for r in _records(tuner, Path(store)) if _has_types(r, types)]
+    if not records:
+        raise undecided(
+            name,
+            f"{store} has no choice for it with arrays of {', '.join(types.values()) or 'no type'}",
+            "launch the kernel for the shapes that are to ship, with autotune(cache_results=True)",
+        )
+    known = {_text(config): config for config in tuner.configs}
+    choices: dict[str, Choice] = {}
+    for record in records:
+        exact = {n: v for n, v in record.key.items() if type(v) is int and n in types}
+        choice = Choice(known[_text_of(record.best)], exact)
+        other = choices.setdefault(repr(sorted(exact.items())), choice)
+        if other.config != choice.config:
+            raise undecided(
+                name,
+                f"{store} has several choices for {exact}, of different devices or keys",
+                "export those of one device: tilewright tune export FILE --kernel " + name,
+            )
+    exact = [choice for choice in choices.values() if choice.exact]
+    return [*exact, Choice(_for_others(records, known), {})]
+
+
+def _tuner_of(kernel: Any) -> Autotuner:
+    while not isinstance(kernel, Autotuner):
+        if not hasattr(kernel, "fn"):
+            name = getattr(kernel, "__name__", repr(kernel))
+            raise undecided(name, "tuned= takes a kernel under @tw.autotune", "leave tuned= out")
+        kernel = kernel.fn
+    return kernel
+
+
+def _text(config: Any) -> str:
+    return _text_of(readable_config(config))
+
+
+def _text_of(values: Mapping[str, Any]) -> str:
+    return repr(sorted(values.items()))
+
+
+def _records(tuner: Autotuner, store: Path) -> list[Record]:
+    """The records of a kernel as it is, whose configurations it still has."""
+    function = unwrapped(tuner)
+    meaning, build = capture(function).meaning, native().build_id()
+    known = {_text(config) for config in tuner.configs}
+    of_kernel = [r for r in one_of_each(read_records(store)) if r.meaning == meaning]
+    for record in of_kernel:
+        if record.build != build and not record.is_adopted:
+            raise LaunchError(
+                f"{store} has choices for {record.kernel} of the build {record.build}, and this is {build}",
+                code="TW0426",
+                hint="tune with this build, or take them: tilewright tune import --foreign",
+            )
+    return [record for record in of_kernel if _text_of(record.best) in known]
+
+
+def _has_types(record: Record, types: Mapping[str, str]) -> bool:
+    """Whether a record is of arrays with the element types of a signature."""
+    pointees = [text.lstrip("*").split(":")[0].removeprefix("k") for text in types.values() if text[:1] == "*"]
+    wanted = [BY_SHORT_NAME[name].library if name in BY_SHORT_NAME else name for name in pointees]
+    return wanted == [text.removeprefix("torch.") for text in record.types]
+
+
+def _for_others(records: Sequence[Record], known: Mapping[str, Any]) -> Any:
+    """The configuration for sizes that nothing was measured for: one that was measured for the most
+    keys, and of those with the least mean of its time by the best time."""
+    found: dict[str, list[float]] = {}
+    for record in records:
+        for trial in record.trials:
+            if trial.ms is not None and math.isfinite(record.best_ms) and record.best_ms > 0:
+                found.setdefault(_text_of(trial.config), []).append(trial.ms / record.best_ms)
+    scored = [
+        (-len(ratios), sum(ratios) / len(ratios), rank(known[text]), known[text])
+        for text, ratios in found.items()
+        if text in known
+    ]
+    if not scored:
+        return known[_text_of(records[0].best)]
+    return min(scored, key=lambda entry: entry[:3])[3]
