@@ -320,7 +320,7 @@ class JITFunction(FromSignature, Inspection, KernelInterface, ByReference):
             raise not_prepared(request)
         kernel.kernel_function = self
         kernel.name = self._name_of(request)
-        check_stores(kernel, key[2])
+        check_stores(kernel, key[2], values)
         return kernel
 
     def compile_for(
@@ -338,7 +338,7 @@ class JITFunction(FromSignature, Inspection, KernelInterface, ByReference):
         kernel.kernel_function = self
         kernel.name = self._name_of(request)
         hooks.load_start(None, None, kernel.name, {}, kernel.key)
-        check_stores(kernel, key[2])
+        check_stores(kernel, key[2], values)
         hooks.load_end(None, None, kernel.name, {}, kernel.key)
         if tell := hooks.compilation.after:
             tell(self, kernel, is_warmup)

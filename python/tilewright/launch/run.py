@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from . import hooks
-from .arguments import Reinterpreted, current_stream, mark_written
+from .arguments import Reinterpreted, current_stream, is_of_jax, mark_written
 from .arguments.bounds import memories_of
 from .arguments.leaves import keeps_gradients, leaf_error
 from ..compile.facts import Facts
@@ -56,7 +56,7 @@ def _grid_error(message: str) -> LaunchError:
     return LaunchError(message, code="TW0402", hint="tw.cdiv(n, BLOCK) is the usual extent")
 
 
-def check_stores(kernel: CompiledKernel, facts: Sequence[Any]) -> None:
+def check_stores(kernel: CompiledKernel, facts: Sequence[Any], values: Sequence[Any]) -> None:
     """Refuse a kernel that stores to an argument whose memory is read-only."""
     for name, _, is_stored, index in kernel.parameters:
         argument = facts[index]
@@ -64,7 +64,9 @@ def check_stores(kernel: CompiledKernel, facts: Sequence[Any]) -> None:
             raise LaunchError(
                 f"the kernel {kernel.name} stores to `{name}`, but the array passed is read-only",
                 code="TW0403",
-                hint="pass a writable array, for example array.copy()",
+                hint="JAX's arrays do not change: tw.jax.call makes a function of the kernel"
+                if is_of_jax(type(values[index]))
+                else "pass a writable array, for example array.copy()",
             )
 
 

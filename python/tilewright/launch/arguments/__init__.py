@@ -1,6 +1,6 @@
 """How the arguments of launches are read: facts, bits, and the memory behind them."""
 
-from .arrays import current_stream, stream_reader
+from .arrays import current_stream, is_of_jax, stream_reader
 from .constants import constexpr_key, read_constant
 from .memory import MEMORY_READERS, SPAN_READERS, WRITE_MARKERS, mark_written, memory_of, span_of
 from .problems import NO_MEMORY, ArgumentProblem, Memory, Reading, unknown_element_type
@@ -21,6 +21,7 @@ __all__ = [
     "WRITE_MARKERS",
     "constexpr_key",
     "current_stream",
+    "is_of_jax",
     "make_reader",
     "mark_written",
     "memory_of",

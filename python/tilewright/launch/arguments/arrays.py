@@ -11,7 +11,7 @@ from ...compile.facts import facts_of_memory
 from ...language.element_types import OF_DLPACK
 from ...native import native
 from ...native.targets import Device, device_named, gpu_of_dlpack, gpu_of_torch
-from .problems import Memory, Reading, unknown_element_type, without_memory, wrong_device
+from .problems import ArgumentProblem, Memory, Reading, unknown_element_type, without_memory, wrong_device
 from .reinterpreted import own_dtype
 
 
@@ -33,9 +33,10 @@ def _is_zero_dim(array: Any) -> bool:
     return tuple(getattr(array, "shape", (1,))) == ()
 
 
-def _owned(
+def owned(
     description: tuple[int, int, int, Any, bool], pointee: str, owner: object, is_zero_dim: bool
 ) -> Reading:
+    """The facts and the address of memory as `describe_buffer` tells of it, which `owner` keeps alive."""
     address, base, size, _, is_read_only = description
     if not address and size:
         raise without_memory("its address is null")
@@ -52,7 +53,7 @@ def read_buffer(value: Any) -> Reading:
     pointee = _BUFFER_TYPES.get(description[3].lstrip("@=<"))
     if pointee is None:
         raise unknown_element_type(f"buffer format {description[3]!r}")
-    return _owned(description, pointee, view, _is_zero_dim(view))
+    return owned(description, pointee, view, _is_zero_dim(view))
 
 
 DLPACK_CPU, _DLPACK_ROCM = 1, 10  # of DLDeviceType
@@ -75,8 +76,33 @@ def read_dlpack(value: Any) -> Reading:
     pointee = OF_DLPACK.get((code, bits))
     if pointee is None or lanes != 1:
         raise unknown_element_type(f"DLPack type (code {code}, {bits} bits, {lanes} lanes)")
-    facts, bits = _owned(description, pointee, capsule, _is_zero_dim(value))
+    facts, bits = owned(description, pointee, capsule, _is_zero_dim(value))
     return facts.on(gpu), bits
+
+
+def is_of_jax(kind: type) -> bool:
+    """Returns true for types of JAX's arrays, and of what stands for them while it traces."""
+    return kind.__module__.partition(".")[0] in ("jax", "jaxlib")
+
+
+def read_jax(value: Any) -> Reading:
+    """An array of JAX, whose elements never change. Raises ArgumentProblem TW0405 for one that is traced,
+    TW0409 for one without memory in one piece."""
+    if isinstance(value, sys.modules["jax"].core.Tracer):
+        raise ArgumentProblem(
+            "TW0405",
+            "it has no values while JAX traces the function",
+            "tw.jax.call(kernel, grid=..., out_shapes=...) makes a function for JAX's programs",
+        )
+    if value.is_deleted():
+        raise without_memory("it was deleted, or donated to a function")
+    try:
+        if value.__dlpack_device__()[0] == DLPACK_CPU:
+            value.block_until_ready()  # the host has no streams to wait for
+        facts, bits = read_dlpack(value)
+    except (AttributeError, BufferError, RuntimeError, ValueError) as error:
+        raise without_memory(str(error).partition("\n")[0], "pass an array that is on one device") from None
+    return facts.but(is_read_only=True), bits
 
 
 def _lent(value: Any, options: dict[str, Any]) -> Any:
@@ -130,6 +156,6 @@ def read_addressed(value: Any) -> Reading:
     count = sum(map(abs, steps)) + 1 if all(shape) else 0
     memory = address + low * element_type.itemsize, count * element_type.itemsize
     description = (address, *memory, None, False)
-    facts, bits = _owned(description, element_type.short_name, value, _is_zero_dim(value))
+    facts, bits = owned(description, element_type.short_name, value, _is_zero_dim(value))
     type, _, index = str(getattr(value, "device", "cpu")).partition(":")
     return facts.on(gpu_of_torch(type, int(index or 0)) if type != "cpu" else ""), bits

@@ -11,8 +11,9 @@ from ...compile.facts import Facts, made_exact, parse_facts, scalar_facts
 from ...language.dtypes import dtype
 from ...language.static import constexpr
 from ...native import native, without_handlers
-from .arrays import read_addressed, read_buffer, read_dlpack
+from .arrays import is_of_jax, read_addressed, read_buffer, read_dlpack, read_jax
 from .constants import read_constant
+from .interfaces import read_array_interface, read_cuda_array_interface
 from .problems import ArgumentProblem, Reading
 from .reinterpreted import Reinterpreted
 
@@ -149,14 +150,12 @@ def _find_reader(kind: type, value: Any) -> Callable[[Any], Reading]:
             return READERS[cls]
     if hasattr(kind, "__tilewright_jit__"):
         return read_constant
+    if is_of_jax(kind) and hasattr(value, "aval"):
+        return read_jax
     if hasattr(kind, "__dlpack__") and hasattr(kind, "__dlpack_device__"):
         return read_dlpack
-    if hasattr(kind, "__cuda_array_interface__"):
-        raise ArgumentProblem(
-            "TW0409",
-            "the array is on a GPU, and does not say on which",
-            "pass it as a torch tensor, or as an object with __dlpack__",
-        )
+    if hasattr(value, "__cuda_array_interface__"):
+        return read_cuda_array_interface
     if hasattr(kind, "data_ptr") and hasattr(value, "dtype"):
         return read_addressed
     return _find_buffer_reader(kind, value)
@@ -186,6 +185,8 @@ def _find_buffer_reader(kind: type, value: Any) -> Callable[[Any], Reading]:
     try:
         memoryview(value)
     except TypeError:
+        if hasattr(value, "__array_interface__"):
+            return read_array_interface
         raise ArgumentProblem(
             "TW0405",
             f"an object of type {kind.__module__}.{kind.__qualname__} cannot be passed to a kernel",
