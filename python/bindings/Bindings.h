@@ -75,6 +75,7 @@ void defineFacts(pybind11::module_ &module);
 void defineTracing(pybind11::module_ &module);
 void defineChanges(pybind11::module_ &module);
 void defineWarmLaunches(pybind11::module_ &module);
+void defineXlaCalls(pybind11::module_ &module);
 
 /// Finds the facts that are not as usual for an argument of this kind: a set of rows of
 /// `kArgumentFacts`.

@@ -14,6 +14,7 @@ PYBIND11_MODULE(_bindings, module) {
   tw::python::defineTracing(module);
   tw::python::defineChanges(module);
   tw::python::defineWarmLaunches(module);
+  tw::python::defineXlaCalls(module);
 }
 
 /// pybind11 takes the lock of the main interpreter before anything of the module runs, for which a

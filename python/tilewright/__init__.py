@@ -55,7 +55,17 @@ from .tuning.spaces import powers_of_two as powers_of_two
 language.add_names(libdevice=libdevice, extern_elementwise=extern_elementwise)
 from .language import *  # noqa: E402, F403 (the language's names are the package's)
 
-if not TYPE_CHECKING:
+if TYPE_CHECKING:
+    from . import jax as jax
+else:
     from .language.absent import names_of
 
-    __getattr__ = names_of(__name__)
+    _refuse = names_of(__name__)
+
+    def __getattr__(name: str) -> object:
+        """`tw.jax`, which few programs use, or the reason why there is no such name."""
+        if name != "jax":
+            return _refuse(name)
+        import importlib
+
+        return importlib.import_module(".jax", __name__)

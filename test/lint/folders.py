@@ -32,6 +32,7 @@ PARTS = {
     "profiler": "tools",
     "export": "tools",
     "operators": "tools",
+    "jax": "tools",
     "tools": "tools",
     "libdevice": "compat",
     "triton": "compat",

@@ -1,0 +1,38 @@
+"""Calls the handler for GPUs on arrays of `cuda:0`, in a process of its own: with the double of libcuda
+the simulator executes the code. test_xla_handlers.py runs it."""
+
+from __future__ import annotations
+
+import numpy as np
+import tilewright as tw
+from tilewright.native import native
+from tilewright.testing import DeviceArray
+from xla_frames import Caller, key_of
+
+
+@tw.jit
+def add(x, y, out, n, BLOCK: tw.constexpr):
+    at = tw.program_id(0) * BLOCK + tw.arange(0, BLOCK)
+    mask = at < n
+    tw.store(out + at, tw.load(x + at, mask) + tw.load(y + at, mask), mask)
+
+
+def main() -> None:
+    x, y = (np.random.default_rng(seed).standard_normal(1001).astype(np.float32) for seed in (1, 2))
+    function = tw.jax.call(add, grid=(8,), out_shapes=((1000,), "float32"), n=1000, BLOCK=128)
+    key = key_of(function, x[:1000], y[:1000])
+    on_gpu = native().xla_handlers()[1]
+    for start in (0, 1):  # aligned, and not
+        arrays = [DeviceArray(host, "cuda:0") for host in (x, y, np.full(1001, np.nan, np.float32))]
+        addresses = [array.address + 4 * start for array in arrays]
+        message = Caller(on_gpu)(addresses[:2], addresses[2:], key=key)
+        assert not message, message
+        tw.synchronize("cuda:0")
+        found = arrays[2].numpy()[start : start + 1000]
+        np.testing.assert_array_equal(found, (x + y)[start : start + 1000])
+    print(Caller(on_gpu, ordinal=7)(addresses[:2], addresses[2:], key=key).splitlines()[0])
+    print("passed")
+
+
+if __name__ == "__main__":
+    main()
