@@ -126,11 +126,8 @@ static const char *tw_ffi_pointer(const struct tw_ffi_type *type, const struct t
 }
 
 static const char *tw_ffi_integer(const struct tw_ffi_type *type, int64_t given, uint64_t *value) {
-  int64_t end = type->bits >= 64 ? 0 : INT64_C(1) << (type->bits - (type->kind == 'i'));
-  int64_t least = type->kind == 'i' ? -end : 0;
-  int is_outside = (type->kind == 'u' && given < 0) || (end && (given < least || given >= end));
   *value = (uint64_t)given;
-  return is_outside ? "is a number that its type does not have" : NULL;
+  return tw_fits(type->kind, type->bits, given) ? NULL : "is a number that its type does not have";
 }
 
 static const char *tw_ffi_number(const struct tw_ffi_type *type, const struct tw_ffi_any *given,
@@ -142,16 +139,9 @@ static const char *tw_ffi_number(const struct tw_ffi_type *type, const struct tw
     *value = given->value.integer != 0;
   else if (type->kind != 'f')
     return tw_ffi_integer(type, given->value.integer, value);
-  else {
-    double wide = is_integer ? (double)given->value.integer : given->value.real;
-    float single = (float)wide;
-    if (type->bits == 64)
-      memcpy(value, &wide, sizeof(wide));
-    else if (type->bits == 32)
-      memcpy(value, &single, sizeof(single));
-    else
-      *value = tw_narrow((double)single, type->bits == 17 ? TW_BFLOAT_MANTISSA : TW_HALF_MANTISSA);
-  }
+  else
+    *value =
+        tw_float_bits(type->bits, is_integer ? (double)given->value.integer : given->value.real);
   return NULL;
 }
 

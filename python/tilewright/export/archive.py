@@ -1,4 +1,4 @@
-"""Builds the archive of a package with the system's C compiler."""
+"""Builds the archive or the shared library of a package with the system's C compiler."""
 
 from __future__ import annotations
 
@@ -50,3 +50,15 @@ def build_archive(name: str, files: dict[str, str]) -> bytes:
         _run([*compiler, *_FLAGS, "-c", f"{name}.c", "-o", f"{name}.o"], folder)
         _run([*archiver, "rcsD", f"{name}.a", f"{name}.o"], folder)
         return (Path(folder) / f"{name}.a").read_bytes()
+
+
+def build_library(name: str, files: dict[str, str]) -> bytes:
+    """The bytes of NAME.so, of NAME.c and NAME.h. It stays loaded once it is: a framework would close it
+    while threads run in it."""
+    compiler = _find("CC", _COMPILERS)
+    with tempfile.TemporaryDirectory(prefix="tilewright-") as folder:
+        for file, text in files.items():
+            (Path(folder) / file).write_text(text, encoding="utf-8")
+        command = [*compiler, *_FLAGS, "-fvisibility=hidden", "-shared", f"{name}.c", "-o", f"{name}.so"]
+        _run([*command, "-Wl,-z,nodelete", "-Wl,--gc-sections", "-lm", "-lpthread", "-ldl"], folder)
+        return (Path(folder) / f"{name}.so").read_bytes()

@@ -13,6 +13,7 @@ from ..native.errors import InternalError
 from . import grid as grids
 from .assembly import embedded
 from .ffi import ffi_functions
+from .frameworks import Framework, operator_tables
 from .header import interface_of
 from .names import c_name
 from .specializations import Argument, Specialization
@@ -222,9 +223,17 @@ def _kernel_tables(kernels: Sequence[ExportedKernel]) -> Iterator[str]:
     )
 
 
-def write_code(package: str, kernels: Sequence[ExportedKernel], has_ffi: bool = False) -> str:
-    """The text of NAME.c, to be compiled as C11 beside NAME.h; `has_ffi`: with functions for TVM-FFI."""
-    parts = (*_PARTS, "TvmFfi.c") if has_ffi else _PARTS
+def write_code(
+    package: str, kernels: Sequence[ExportedKernel], has_ffi: bool = False, framework: Framework | None = None
+) -> str:
+    """The text of NAME.c, to be compiled as C11 beside NAME.h; `has_ffi`: with functions for TVM-FFI;
+    `framework`: with those that it calls."""
+    parts = (
+        *_PARTS,
+        *(["Numbers.c"] if has_ffi or framework else []),
+        *(["TvmFfi.c"] if has_ffi else []),
+        *(("Operators.h", *framework.parts) if framework else ()),
+    )
     lines = [
         f"/* {package}.c: see {package}.h. C11 with POSIX threads; link with -lm, -lpthread and, before "
         "glibc 2.34, -ldl. */",
@@ -250,4 +259,5 @@ def write_code(package: str, kernels: Sequence[ExportedKernel], has_ffi: bool = 
         lines.append("};")
     lines += [*_kernel_tables(kernels), *_functions(package, kernels)]
     lines += ffi_functions(kernels) if has_ffi else []
+    lines += operator_tables(framework, kernels) if framework else []
     return "\n".join(lines) + "\n"

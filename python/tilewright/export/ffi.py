@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 # DLPack's code and bits of elements.
 _ELEMENTS = {name: code_and_bits for code_and_bits, name in OF_DLPACK.items()}
 _BYTES = (1, 8)  # what other elements are passed as
-_BRAIN_BITS = 17  # of runtime/aot/TvmFfi.c, which tells them from half floats by it
+_BRAIN_BITS = 17  # of runtime/aot/Numbers.c, which tells them from half floats by it
 
 
 def _row(argument: Argument) -> str:

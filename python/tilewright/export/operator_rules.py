@@ -1,4 +1,4 @@
-"""Rules of a package for its operators of torch: which arrays they return, how their tensors lie, and which
+"""Rules of a package for its operators of frameworks: which arrays they return, how their tensors lie, and which
 kernel is the backward pass."""
 
 from __future__ import annotations

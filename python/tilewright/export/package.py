@@ -19,11 +19,13 @@ from ..tuning.autotune import Autotuner
 from ..launch.jit import JITFunction
 from ..native import native
 from .entries import read_signature
-from .archive import build_archive
+from .archive import build_archive, build_library
 from .code import launcher_file, write_code
 from .compiled import Code, checked_targets, codes_for, describe_code, side_by_side
+from .frameworks import FRAMEWORKS, JAX, check_operators
 from .grid import split_grid
 from .header import ABI, interface_of, write_header
+from .jax_module import write_module
 from .names import check_name, check_parameters
 from .operator_rules import OperatorRules, read_rules
 from .operators import write_operators
@@ -40,7 +42,7 @@ from .specializations import (
 from .tuned import Choice, choices_of
 from .wrapped import refuse_choices, unwrapped
 
-_FORMS = ("a", "c", "torch")
+_FORMS = ("a", "c", "torch", *FRAMEWORKS)
 _MOST_ARGUMENTS = 64  # TW_MAX_ARGUMENTS of runtime/aot/Tables.h
 
 
@@ -196,7 +198,7 @@ class Package:
         strides: Mapping[str, str | Sequence[str | int]] | None = None,
         backward: str = "",
     ) -> Package:
-        """Say what `--form torch` makes of the kernel `name`; returns the package.
+        """Say what `--form torch`, `jax` and `onnxruntime` make of the kernel `name`; returns the package.
 
         `outputs` names the arrays that the operator allocates and returns, with the shape of each: the
         name of an array that callers pass, or extents as in "M, cdiv(N, 2)". Other tensors must be
@@ -280,8 +282,10 @@ class Package:
         tvm_ffi: bool = False,
     ) -> dict[str, Path]:
         """Compile for `targets` ("nvidia:sm_80", "amd:gfx942", "cpu:x86-64-v3", ...) and write the files; their
-        paths by name. `form` is "a" (an archive, which needs a C compiler), "c" (one file of C) or "torch"
-        (an archive, and a file of C++ that registers the kernels as torch.ops.PACKAGE.NAME). `tvm_ffi`
+        paths by name. `form` is "a" (an archive, which needs a C compiler), "c" (one file of C), "torch"
+        (an archive, and a file of C++ that registers the kernels as torch.ops.PACKAGE.NAME), "jax" (a shared
+        library NAME.so, and the module NAME_jax.py of functions of JAX's arrays) or "onnxruntime" (NAME.so,
+        a library of custom operators for ONNX Runtime, in the domain NAME). `tvm_ffi`
         adds `__tvm_ffi_NAME`, which tvm_ffi.load_module finds in a shared library: it takes the arguments
         in order, and up to three extents of the grid behind them."""
         if form not in _FORMS:
@@ -292,13 +296,21 @@ class Package:
         kernels = [self._compile(kernel, chosen) for kernel in self.kernels.values()]
         self._check_functions(kernels)
         header = write_header(self.name, kernels, chosen, launcher_file("Public.h"), __version__)
-        code = write_code(self.name, kernels, tvm_ffi)
+        framework = FRAMEWORKS.get(form)
+        if framework:
+            check_operators(framework, kernels)
+        code = write_code(self.name, kernels, tvm_ffi, framework)
         files: dict[str, bytes] = {f"{self.name}.h": header.encode()}
         if form == "c":
             files[f"{self.name}.c"] = code.encode()
         else:
             sources = {f"{self.name}.h": header, f"{self.name}.c": code}
-            files[f"{self.name}.a"] = build_archive(self.name, sources)
+            if framework:
+                files[f"{self.name}.so"] = build_library(self.name, sources)
+            else:
+                files[f"{self.name}.a"] = build_archive(self.name, sources)
+        if framework is JAX:
+            files[f"{self.name}_jax.py"] = write_module(self.name, kernels).encode()
         if form == "torch":
             files[f"{self.name}_torch.cpp"] = write_operators(self.name, kernels).encode()
         manifest = self._manifest(kernels, chosen, form, files)

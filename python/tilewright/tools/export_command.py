@@ -39,17 +39,18 @@ def add_command(commands: Any) -> None:
     export.add_argument("--package", default="", help="of the files; else the function's")
     export.add_argument(
         "--form",
-        choices=("a", "c", "torch", "source"),
+        choices=("a", "c", "torch", "jax", "onnxruntime", "source"),
         default="a",
-        help="an archive, one C file, an archive with a C++ file that makes operators of torch, or a header "
-        "NAME_source.h with the kernel's source, which libtilewright compiles",
+        help="an archive, one C file, an archive with a C++ file that makes operators of torch, a library with "
+        "a module of Python for JAX, a library of operators for ONNX Runtime, or a header NAME_source.h with "
+        "the kernel's source, which libtilewright compiles",
     )
     export.add_argument(
         "--tvm-ffi", action="store_true", help="add functions __tvm_ffi_NAME, which TVM-FFI calls"
     )
-    export.add_argument("--outputs", default="", help="with --form torch: 'out=x, c=(M, N)', arrays that are returned")
+    export.add_argument("--outputs", default="", help="with --form torch, jax and onnxruntime: 'out=x, c=(M, N)', arrays that are returned")
     export.add_argument(
-        "--strides", default="", help="with --form torch: 'a=(stride_a, 1), b=any', for tensors that are not contiguous"
+        "--strides", default="", help="with the same forms: 'a=(stride_a, 1), b=any', for tensors that are not contiguous"
     )
     export.add_argument("--num-warps", type=int)
     export.add_argument("--num-stages", type=int)
@@ -79,8 +80,9 @@ def _export(options: argparse.Namespace) -> int:
         _refuse_given(options, [*rest, "targets", "package", "tvm_ffi"], "--form source takes the kernel as it is")
         kernel = _kernel(found, options)
         return _report(options, write_source(kernel, options.output, options.name))
-    if options.form != "torch":
-        _refuse_given(options, ["outputs", "strides"], "they are of operators, which --form torch writes")
+    if options.form not in ("torch", "jax", "onnxruntime"):
+        why = "they are of operators, which --form torch, jax and onnxruntime write"
+        _refuse_given(options, ["outputs", "strides"], why)
     package = found if isinstance(found, Package) else _package_of(found, options)
     if isinstance(found, Package):
         where = f"{options.kernel} is a Package, which says that itself"
