@@ -89,10 +89,9 @@ class CompiledKernel:
         tensor maps ask of arrays. `print(*compiled.guards, sep="\\n")` shows them; a launch returns
         the kernel that ran."""
         request, names = self.request, [name for name, *_ in self.parameters]
-        return (
-            *guards_of_facts(request.parameters, request.facts),
-            *guards_of_maps(names, self.native.tensor_maps),
-        )
+        of_facts = guards_of_facts(request.parameters, request.facts)
+        # Loops may describe an array by maps of their own.
+        return tuple(dict.fromkeys((*of_facts, *guards_of_maps(names, self.native.tensor_maps))))
 
     @property
     def assembler(self) -> str:

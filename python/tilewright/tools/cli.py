@@ -83,7 +83,8 @@ def _parser() -> argparse.ArgumentParser:
         metavar="STAGE",
         help="the stage to write, after which nothing runs: source, tile, tile-passes, laid-out, "
         "scheduled, lowered, llvm-dialect, llvm, asm, ptx, object, cubin or resources (JSON), as "
-        "far as the target has them; without it the last readable one: asm or ptx",
+        "far as the target has them; without it the last readable one: asm or ptx; guards: what "
+        "launches of the kernel pass, by name",
     )
     compile_.add_argument(
         "--remarks", action="store_true", help="print what the compiler says of its decisions"
@@ -179,7 +180,7 @@ def _request(kernel: JITFunction, options: argparse.Namespace) -> Request:
 def _stage(name: str | None, target: str) -> str:
     """The stage that is asked for, if the target has it."""
     texts = stages_of(target)
-    there = ["source", *texts, binary_stage_of(target)]
+    there = ["source", *texts, binary_stage_of(target), "guards"]
     stage = name or [text for text in texts if text != "resources"][-1]
     if stage not in there:
         raise ValueError(
@@ -198,6 +199,8 @@ def _emit(request: Request, stage: str, shows_remarks: bool) -> bytes:
     compiled = compile_request(request)
     if shows_remarks and not settings.shows_remarks:
         print("".join(remark["rendered"] for remark in compiled.remarks), end="", file=sys.stderr)
+    if stage == "guards":
+        return "".join(f"{guard}\n" for guard in compiled.guards).encode()
     if stage not in compiled.asm:
         raise ValueError(
             f"{request.device} needs no {stage}; compile for {compiled.native.target}"

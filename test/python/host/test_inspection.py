@@ -251,6 +251,15 @@ def test_remarks_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> None
         assert capsys.readouterr().err == ""
 
 
+def test_guards_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
+    kernel = [f"{__file__}:shift", "--signature", "*fp32:16,*fp32", "--target", "sim:sm_80"]
+    assert run_compile(*kernel, "--emit", "guards") == 0
+    lines = capsys.readouterr().out.splitlines()
+    names = [parameter.name for parameter in shift.parameters]
+    assert f"{names[0]}.address: {names[0]} is a multiple of 16" in lines
+    assert not any(line.startswith(f"{names[1]}.address") for line in lines)
+
+
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
