@@ -91,7 +91,7 @@ add("j1", UNARY, lambda x: mp.besselj(1, x), 0.51, 8, low=-8, high=50, absolute=
 add("y0", UNARY, lambda x: mp.bessely(0, x), 0.51, 8, low=0.01, high=50, absolute=0.5)
 add("y1", UNARY, lambda x: mp.bessely(1, x), 0.51, 8, low=0.01, high=50, absolute=0.5)
 add("jn", "if>f id>d", lambda n, x: mp.besselj(int(n), x), 0.51, 64, low=-30, high=30,
-    absolute=1e-2)  # fmt: skip
+    absolute=0.05)  # fmt: skip
 add("yn", "if>f id>d", lambda n, x: mp.bessely(int(n), x), 0.51, 64, low=0.5, high=30,
     absolute=0.5)  # fmt: skip
 add("cyl_bessel_i0", UNARY, lambda x: mp.besseli(0, x), 0.51, 8, low=-30, high=60)
