@@ -54,6 +54,8 @@ from .tuning.spaces import powers_of_two as powers_of_two
 
 language.add_names(libdevice=libdevice, extern_elementwise=extern_elementwise)
 from .language import *  # noqa: E402, F403 (the language's names are the package's)
+# A handler of a signal may launch while a launch would import it: it would find half of it.
+from .language import methods as _methods  # noqa: E402, F401
 
 if TYPE_CHECKING:
     from . import jax as jax
