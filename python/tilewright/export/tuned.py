@@ -1,4 +1,4 @@
-"""What a store of autotuning says of a kernel that is exported: a configuration for each key, and one
+"""Configurations of an exported kernel from a store of autotuning: one for each key, and one
 for all other sizes."""
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def _records(tuner: Autotuner, store: Path) -> list[Record]:
 
 
 def _has_types(record: Record, types: Mapping[str, str]) -> bool:
-    """Whether a record is of arrays with the element types of a signature."""
+    """Return true if a record is of arrays with the element types of a signature."""
     pointees = [text.lstrip("*").split(":")[0].removeprefix("k") for text in types.values() if text[:1] == "*"]
     wanted = [BY_SHORT_NAME[name].library if name in BY_SHORT_NAME else name for name in pointees]
     return wanted == [text.removeprefix("torch.") for text in record.types]

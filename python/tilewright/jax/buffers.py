@@ -16,7 +16,7 @@ _SPACING = 1 << 44  # bytes between the addresses of two buffers
 
 
 class Circumstances(NamedTuple):
-    """What is true of the buffers of a run: where they are, whether all addresses are multiples of 16,
+    """Facts of the buffers of a run: where they are, whether all addresses are multiples of 16,
     and whether what the kernel writes shares no memory with anything else."""
 
     place: str = ""  # the GPU by its name; empty: the host

@@ -90,7 +90,7 @@ def call(
 
 
 def _key_of(kernel: str, number: int, is_array: bool, value: Any) -> Any:
-    """What a call is prepared for by an argument. Raises LaunchError TW0444 for one that is not an array and
+    """The facts of an argument for which a call is prepared. Raises LaunchError TW0444 for one that is not an array and
     has arrays within."""
     if is_array:
         return value.shape, value.dtype

@@ -13,7 +13,7 @@ from ..native import native
 from ..native.targets import Device
 from .devices import device
 
-# Of a warp, a program (a CTA) and a launch.
+# The most steps of a warp, a program (a CTA) and a launch.
 MAX_STEPS = 5_000_000, 100_000_000, 20_000_000_000
 
 # By device the native module's SimulationOptions.

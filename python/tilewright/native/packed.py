@@ -22,7 +22,7 @@ class Argument(NamedTuple):
 
 
 class Specialization(NamedTuple):
-    """What a kernel is compiled for, as data."""
+    """The facts of arguments and the options that a kernel is compiled for, as data."""
 
     arguments: Sequence[Argument]
     num_warps: int

@@ -34,7 +34,7 @@ def list_entries(root: Path) -> list[Entry]:
 
 
 def list_records(root: Path) -> list[Entry]:
-    """What the cache keeps of sources beside kernels, by key."""
+    """The texts that the cache keeps of sources beside kernels, by key."""
     return sorted(_find_entries(root / "records"), key=lambda entry: entry.key)
 
 

@@ -104,7 +104,7 @@ class Check:
         ran = {*self._problems, *(config for group in self._groups for config in group.configs)}
         for config in configs:
             if config in ran and config not in right:
-                # Of the first group, which others know how they differ from.
+                # Others know how they differ from the first group.
                 why = self._problems.get(config) or self._problems.get(right[0], "")
                 found[config] = self._error(config, f"{why}, against {len(right)} that agree")
         return found

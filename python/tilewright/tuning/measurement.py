@@ -273,7 +273,9 @@ class Measurement:
         if tuner.check == "sim":
             configs = [config for config in configs if self._is_clean(config)]
         isolated = [c for c in configs if can_isolate(self.kernels[c])]
-        if not (tuner.isolate and workers and len(configs) > 1 and isolated):
+        # Workers get the arrays once, and hooks may give each configuration others.
+        has_hooks = tuner.user_defined_pre_hook or any(c.pre_hook for c in configs)
+        if has_hooks or not (tuner.isolate and workers and len(configs) > 1 and isolated):
             return [*configs]
         launches = self._launches(isolated)
         told = self._counting("run alone", len(launches))
@@ -365,9 +367,10 @@ class Measurement:
 
     def _best(self) -> Config:
         best = min(self.rows.values(), key=lambda row: row.milliseconds)
-        if math.isinf(best.milliseconds):
-            if self.report.is_interrupted or (self.kernels and not any(r.error for r in self.rows.values())):
-                usable = [config for config in self.kernels if self.rows[config].error is None]
-                return next(iter([*self.alone, *usable, *self.kernels]))
-            raise hopeless(self.tuner.__name__, self.report)
-        return best.config
+        if not math.isinf(best.milliseconds):
+            return best.config
+        usable = [config for config in (*self.alone, *self.kernels) if config in self.kernels]
+        has_failed = any(row.error for row in self.rows.values())
+        if usable and (self.report.is_interrupted or not has_failed):
+            return usable[0]
+        raise hopeless(self.tuner.__name__, self.report)

@@ -1,4 +1,4 @@
-"""tw.jax.call: kernels in programs of JAX, against NumPy. JAX has two CPU devices here."""
+"""tw.jax.call: kernels in programs of JAX, against NumPy."""
 
 from __future__ import annotations
 
@@ -12,8 +12,6 @@ import numpy as np
 import pytest
 import tilewright as tw
 
-# Read when JAX is first used: a process that has used it before has one device, and skips some tests.
-os.environ["XLA_FLAGS"] = os.environ.get("XLA_FLAGS", "") + " --xla_force_host_platform_device_count=2"
 jax: Any = pytest.importorskip("jax")
 jnp: Any = pytest.importorskip("jax.numpy")
 
@@ -295,18 +293,32 @@ def test_threads_call_one_function() -> None:
     np.testing.assert_allclose(np.stack(found), np.tile(3 * np.asarray(x), (400, 1)), rtol=1e-6)
 
 
+SEVERAL_DEVICES = """
+import jax, numpy as np
+from test_jax_call import adder, expected, numbers
+
+assert len(jax.devices()) == 2
+mesh = jax.make_mesh((2,), ("rows",), axis_types=(jax.sharding.AxisType.Auto,))
+spec = jax.sharding.PartitionSpec("rows")
+x, y = numbers(128), numbers(128, seed=8)
+shards = jax.jit(
+    jax.shard_map(adder(64), mesh=mesh, in_specs=(spec, spec), out_specs=spec, check_vma=False)
+)
+np.testing.assert_allclose(shards(x, y), expected(x, y), rtol=1e-5, atol=1e-6)
+found = jax.pmap(adder(64))(x.reshape(2, 64), y.reshape(2, 64))
+np.testing.assert_allclose(found, expected(x, y).reshape(2, 64), rtol=1e-5, atol=1e-6)
+"""
+
+
 def test_launches_on_several_devices() -> None:
-    if len(jax.devices()) < 2:
-        pytest.skip("JAX was used before in this process")
-    mesh = jax.make_mesh((2,), ("rows",), axis_types=(jax.sharding.AxisType.Auto,))
-    spec = jax.sharding.PartitionSpec("rows")
-    x, y = numbers(128), numbers(128, seed=8)
-    shards = jax.jit(
-        jax.shard_map(adder(64), mesh=mesh, in_specs=(spec, spec), out_specs=spec, check_vma=False)
-    )
-    np.testing.assert_allclose(shards(x, y), expected(x, y), rtol=1e-5, atol=1e-6)
-    found = jax.pmap(adder(64))(x.reshape(2, 64), y.reshape(2, 64))
-    np.testing.assert_allclose(found, expected(x, y).reshape(2, 64), rtol=1e-5, atol=1e-6)
+    """In a process of its own: JAX reads how many devices it has when it is first used."""
+    flags = os.environ.get("XLA_FLAGS", "") + " --xla_force_host_platform_device_count=2"
+    done = subprocess.run(
+        [sys.executable, "-c", SEVERAL_DEVICES],
+        env={**os.environ, "XLA_FLAGS": flags}, cwd=os.path.dirname(__file__),
+        capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
 
 
 def test_errors_of_a_run_are_errors_of_xla() -> None:

@@ -42,3 +42,21 @@ def test_integers_of_numpy_count_as_those_of_python(bucket: Any) -> None:
     for n in (60, np.int64(60), np.int32(60)):
         tuned[(1,)](x, out, n)
     assert len(tuned.cache) == 1
+
+
+def test_hooks_that_give_each_configuration_other_arrays() -> None:
+    """No configuration runs in a worker on what the hook of another one has left."""
+
+    def bounds(arguments: dict[str, Any], **_: Any) -> None:
+        arguments["ends"][:] = 64 if arguments["F"] == 1 else 1 << 40
+
+    @tw.jit
+    def limited(ends, x, out, F: tw.constexpr):
+        i = tw.arange(0, 64)
+        at = i + (0 if F == 2 else tw.load(ends) - 64)
+        tw.store(out + i, tw.load(x + at))
+
+    tuned = tw.autotune([tw.Config({"F": f}, pre_hook=bounds) for f in (1, 2)], [])(limited)
+    x, out = np.arange(64, dtype=np.float32), np.zeros(64, np.float32)
+    tuned[(1,)](np.array([64]), x, out)
+    assert (out == x).all() and not tuned.report.left_out
