@@ -246,6 +246,22 @@ def SpreadHints : Pass<"spread-hints", "::mlir::ModuleOp">, Takes<"tile"> {
   }];
 }
 
+def MergeComparisons : Pass<"merge-comparisons", "::mlir::ModuleOp">, Takes<"tile"> {
+  let summary = "two bounds of one number become one";
+  let description = [{
+    ```mlir
+    %inside = arith.cmpi slt, %columns, %n : tensor<128x64xi32>
+    %seen = arith.cmpi sle, %columns, %rows : tensor<128x64xi32>
+    %mask = arith.andi %inside, %seen : tensor<128x64xi1>
+    // becomes, where %n is a scalar's splat and %rows are enlarged from tensor<128xi32>
+    %limit = arith.minsi %n, (%rows of tensor<128xi32>, at most 2^31 - 2) + 1 : tensor<128xi32>
+    %mask = arith.cmpi slt, %columns, (%limit, enlarged) : tensor<128x64xi32>
+    ```
+    It runs behind `split-loops-by-mask`, which takes masks out of loops one by one. Bounds merge where the smaller one
+    is found on fewer elements than the mask has.
+  }];
+}
+
 def CombineOps : Pass<"combine-ops", "::mlir::ModuleOp">, Takes<"tile"> {
   let summary = "work moves from tiles to the smaller tiles and scalars that they are made of";
   let description = [{

@@ -72,6 +72,7 @@ void tw::addSimtPasses(StagedPasses &passes, std::unique_ptr<Pass> describeTarge
   histograms.numWarps = numWarps;
   passes.addPass(createExpandHistograms(histograms));
   addLoopSplitting(passes, /*ofProducts=*/true);
+  passes.addPass(createMergeComparisons());
   passes.addPass(createPadExtents());
   SelectMmaOptions matrices;
   matrices.numWarps = numWarps;

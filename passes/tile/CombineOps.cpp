@@ -1,8 +1,8 @@
 // The pass `combine-ops`: algebra on tiles that upstream's folders do not know. Work moves from
 // tiles to the smaller tiles and scalars that they are made of, and pointers gather their uniform
 // part in a scalar.
+#include "ir/tile/Repeated.h"
 #include "ir/tile/Tile.h"
-#include "ir/tile/Uniform.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
@@ -17,24 +17,6 @@ namespace tw {
 
 using namespace mlir;
 using namespace tw::tile;
-
-//===-- Uniform tiles: all elements equal -----------------------------------------------------===//
-
-static SplatElementsAttr splatConstant(Value tile) {
-  auto constant = tile.getDefiningOp<arith::ConstantOp>();
-  return constant ? dyn_cast<SplatElementsAttr>(constant.getValue()) : nullptr;
-}
-
-static bool isUniform(Value tile) { return tile.getDefiningOp<SplatOp>() || splatConstant(tile); }
-
-/// A uniform tile with another shape.
-static Value reshapeUniform(OpBuilder &builder, Value uniform, ArrayRef<int64_t> shape) {
-  Type type = RankedTensorType::get(shape, elementTypeOf(uniform.getType()));
-  if (SplatElementsAttr constant = splatConstant(uniform))
-    return arith::ConstantOp::create(builder, uniform.getLoc(),
-                                     constant.resizeSplat(cast<ShapedType>(type)));
-  return SplatOp::create(builder, uniform.getLoc(), type, uniformScalar(builder, uniform));
-}
 
 //===-- Elementwise operations of tiles that were made larger ---------------------------------===//
 
@@ -199,13 +181,31 @@ struct CombineMasks : OpRewritePattern<arith::SelectOp> {
   }
 };
 
-//===-- Sums of products ----------------------------------------------------------------------===//
+/// select(c, select(d, a, b), b) becomes select(c and d, a, b); select(c, a, select(d, a, b))
+/// becomes select(c or d, a, b).
+struct CombineChoices : OpRewritePattern<arith::SelectOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(arith::SelectOp op, PatternRewriter &rewriter) const override {
+    for (unsigned position : {1u, 2u}) {
+      auto inner = op->getOperand(position).getDefiningOp<arith::SelectOp>();
+      Value outer = op.getCondition();
+      if (!inner || !inner->hasOneUse() || inner.getCondition().getType() != outer.getType() ||
+          inner->getOperand(3 - position) != op->getOperand(3 - position))
+        continue;
+      Value either = inner.getCondition();
+      if (position == 1)
+        either = arith::AndIOp::create(rewriter, op.getLoc(), outer, either);
+      else
+        either = arith::OrIOp::create(rewriter, op.getLoc(), outer, either);
+      rewriter.replaceOpWithNewOp<arith::SelectOp>(op, either, inner.getTrueValue(),
+                                                   inner.getFalseValue());
+      return success();
+    }
+    return rewriter.notifyMatchFailure(op, "no choice of the same alternative below");
+  }
+};
 
-static bool isZeroTile(Value tile) {
-  SplatElementsAttr splat = splatConstant(tile);
-  auto number = splat ? dyn_cast<FloatAttr>(splat.getSplatValue<Attribute>()) : nullptr;
-  return number && number.getValue().isZero();
-}
+//===-- Sums of products ----------------------------------------------------------------------===//
 
 namespace {
 /// sum + dot(a, b, 0) becomes dot(a, b, sum): the product begins with the sum in place of 0. Sums
@@ -217,7 +217,7 @@ struct AddIntoProduct : OpRewritePattern<arith::AddFOp> {
     for (unsigned position : {0u, 1u}) {
       auto dot = add->getOperand(position).getDefiningOp<DotOp>();
       if (!dot || !dot->hasOneUse() || dot->getBlock() != add->getBlock() ||
-          !isZeroTile(dot.getAcc()) || element.getIntOrFloatBitWidth() < 32)
+          !matchPattern(dot.getAcc(), m_AnyZeroFloat()) || element.getIntOrFloatBitWidth() < 32)
         continue;
       rewriter.replaceOp(add, DotOp::create(rewriter, dot.getLoc(), dot.getA(), dot.getB(),
                                             add->getOperand(1 - position), dot.getPrecision(),
@@ -283,7 +283,8 @@ struct CombineOps : tw::impl::CombineOpsBase<CombineOps> {
     RewritePatternSet patterns(&getContext());
     patterns
         .add<ComputeOnScalars, ComputeBeforeEnlarging, AdvanceScalarPointer, AdvanceUniformlyFirst,
-             MultiplyByExactInverse, AddIntoProduct, CombineMasks, CombineHints>(&getContext());
+             MultiplyByExactInverse, AddIntoProduct, CombineMasks, CombineChoices, CombineHints>(
+            &getContext());
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       signalPassFailure();
   }

@@ -1,7 +1,7 @@
 // The pass `raise-pointers`: loop-carried pointer and index tiles that advance by the same amount
 // everywhere are rewritten as an invariant base plus one carried scalar.
 #include "ir/tile/Tile.h"
-#include "ir/tile/Uniform.h"
+#include "ir/tile/Repeated.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "passes/Passes.h"

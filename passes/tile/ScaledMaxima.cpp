@@ -1,5 +1,5 @@
 #include "passes/tile/ScaledMaxima.h"
-#include "ir/tile/Uniform.h"
+#include "ir/tile/Repeated.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Matchers.h"
 

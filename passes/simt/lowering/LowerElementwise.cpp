@@ -8,6 +8,7 @@
 #include "mlir/IR/Matchers.h"
 #include "passes/math/ExpandArith.h"
 #include "passes/simt/lowering/thread/ByteWords.h"
+#include "passes/simt/lowering/thread/Counting.h"
 #include "passes/simt/lowering/thread/SimtFunction.h"
 #include "runtime/codes/Codes.h"
 #include "llvm/ADT/SetVector.h"
@@ -169,14 +170,20 @@ LogicalResult SimtFunction::lowerElementwise(Operation *op) {
     return emitCoded(op, Code::CompilerFault)
            << "lower-simt cannot lower '" << op->getName() << "'";
 
+  SmallVector<Registers> sources;
+  auto comparison = dyn_cast<arith::CmpIOp>(op);
+  if (auto counted = comparison ? countedOperands(*this, comparison) : std::nullopt)
+    sources.assign(counted->begin(), counted->end());
+  else
+    for (Value operand : op->getOperands())
+      sources.push_back(registersOf(operand));
   SmallVector<Registers> results(op->getNumResults());
   // Registers whose operands are the same values hold the same result: it is computed once.
   std::map<std::vector<void *>, SmallVector<Value>> computed;
   for (uint32_t reg : computedRegisters(*this, op)) {
     SmallVector<Value> operands;
     std::vector<void *> key;
-    for (Value operand : op->getOperands()) {
-      const Registers &registers = registersOf(operand);
+    for (const Registers &registers : sources) {
       operands.push_back(registers.size() == 1 ? registers.front() : registers[reg]);
       key.push_back(operands.back().getAsOpaquePointer());
     }

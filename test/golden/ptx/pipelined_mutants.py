@@ -383,7 +383,7 @@ ATTENTION = [
     beyond(AT, "the last iterations copy still",
            see(COPY, 4, 6), change("selp.b32 $bytes, 16, 0, $more;", "mov.b32 $bytes, 16;")),
     wrong(AT, "a part of the diagonal is left out",
-          change("setp.le.s32 $p, *", "setp.lt.s32 $p, *", 0, 13)),
+          change("setp.gt.s32 $p, $limit, 8;", "setp.gt.s32 $p, $limit, 9;", 1, 2)),
 ]  # fmt: skip
 
 SCALED = "acc = acc * tw.load"

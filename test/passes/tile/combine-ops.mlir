@@ -92,6 +92,24 @@ func.func @masks(%a: tensor<64xi1>, %b: tensor<64xi1>) -> (tensor<64xi1>, tensor
 
 // -----
 
+// Choices of one alternative, one behind the other, are one choice.
+// CHECK-LABEL: @choices
+// CHECK-SAME: %[[A:.*]]: tensor<64xi1>, %[[B:.*]]: tensor<64xi1>, %[[X:.*]]: tensor<64xf32>, %[[Y:.*]]: tensor<64xf32>
+func.func @choices(%a: tensor<64xi1>, %b: tensor<64xi1>, %x: tensor<64xf32>, %y: tensor<64xf32>) -> (tensor<64xf32>, tensor<64xf32>) {
+  // CHECK-DAG: %[[BOTH:.*]] = arith.andi %[[B]], %[[A]]
+  // CHECK-DAG: %[[EITHER:.*]] = arith.ori %[[B]], %[[A]]
+  // CHECK-DAG: arith.select %[[BOTH]], %[[X]], %[[Y]]
+  // CHECK-DAG: arith.select %[[EITHER]], %[[X]], %[[Y]]
+  // CHECK-NOT: arith.select
+  %c = arith.select %a, %x, %y : tensor<64xi1>, tensor<64xf32>
+  %d = arith.select %b, %c, %y : tensor<64xi1>, tensor<64xf32>
+  %e = arith.select %a, %x, %y : tensor<64xi1>, tensor<64xf32>
+  %f = arith.select %b, %x, %e : tensor<64xi1>, tensor<64xf32>
+  return %d, %f : tensor<64xf32>, tensor<64xf32>
+}
+
+// -----
+
 // CHECK-LABEL: @hints
 func.func @hints(%x: tensor<64xi32>, %y: i32) -> (tensor<64xi32>, i32) {
   // CHECK: tile.hint %{{.*}} {contiguity = array<i64: 64>, divisibility = array<i64: 24>}

@@ -31,6 +31,43 @@ func.func @unknown_bound(%p: !tile.ptr<i1>, %n: i32) {
   return
 }
 
+// An index that is only compared counts from one register to the next, where it cannot wrap around:
+// one difference, and a constant for each register. A bound below -1 is as -1.
+// CHECK-LABEL: llvm.func @counting
+func.func @counting(%p: !tile.ptr<i1>, %k: i32, %n: i32) {
+  %many = arith.constant 65535 : i32
+  %step = arith.constant 1024 : i32
+  %part = arith.andi %k, %many : i32
+  %first = arith.muli %part, %step : i32
+  %firsts = tile.splat %first : i32 -> tensor<1024xi32, #eight>
+  %i = tile.arange 0 to 1024 : tensor<1024xi32, #eight>
+  %j = arith.addi %firsts, %i : tensor<1024xi32, #eight>
+  %ns = tile.splat %n : i32 -> tensor<1024xi32, #eight>
+  // CHECK: %[[LEAST:.*]] = arith.maxsi %{{.*}}, %{{.*}} : i32
+  // CHECK-NEXT: %[[LIMIT:.*]] = arith.subi %[[LEAST]], %{{.*}} overflow<nsw> : i32
+  // CHECK-NOT: arith.subi
+  // CHECK-COUNT-8: arith.cmpi slt, %c{{.*}}, %[[LIMIT]] : i32
+  %m = arith.cmpi slt, %j, %ns : tensor<1024xi32, #eight>
+  %ps = tile.splat %p : !tile.ptr<i1> -> tensor<1024x!tile.ptr<i1>, #eight>
+  tile.store %ps, %m : tensor<1024x!tile.ptr<i1>, #eight>, tensor<1024xi1, #eight>
+  return
+}
+
+// The first index may be close to the greatest number: what is above that wraps around.
+// CHECK-LABEL: llvm.func @wraps_around
+func.func @wraps_around(%p: !tile.ptr<i1>, %first: i32, %n: i32) {
+  %firsts = tile.splat %first : i32 -> tensor<1024xi32, #eight>
+  %i = tile.arange 0 to 1024 : tensor<1024xi32, #eight>
+  %j = arith.addi %firsts, %i : tensor<1024xi32, #eight>
+  %ns = tile.splat %n : i32 -> tensor<1024xi32, #eight>
+  // CHECK-NOT: arith.subi
+  // CHECK-COUNT-8: arith.cmpi slt, %{{.*}}, %arg2 : i32
+  %m = arith.cmpi slt, %j, %ns : tensor<1024xi32, #eight>
+  %ps = tile.splat %p : !tile.ptr<i1> -> tensor<1024x!tile.ptr<i1>, #eight>
+  tile.store %ps, %m : tensor<1024x!tile.ptr<i1>, #eight>, tensor<1024xi1, #eight>
+  return
+}
+
 // The user's sums and products may become FMAs, and quotients may use a reciprocal as before.
 // CHECK-LABEL: llvm.func @contraction
 func.func @contraction(%p: !tile.ptr<f32>, %x: f32, %y: f32, %z: f32) {

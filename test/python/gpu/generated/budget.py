@@ -24,7 +24,9 @@ class Row(NamedTuple):
     kernel: str
     target: str  # an architecture
     settings: str  # what differs from the kernel's own constants and 4 warps; `-` for nothing
-    counted: str  # `all`: the instructions; `loop`: those of the first loop with matrix instructions
+    # `all`: the instructions; `loop`: those of the first loop with matrix instructions; `masked`:
+    # of the first of them that masks numbers
+    counted: str
     number: str
     triton: str  # what Triton 3.9 makes of the same source, where that was counted; else `-`
 
@@ -57,12 +59,15 @@ def count_sass(compiled: Any, row: Row) -> int:
     """The machine instructions of a kernel for NVIDIA's GPUs, by the assembler that is best there."""
     from machine_code import sass, write_cubin
 
-    assert row.counted == "loop", row
+    assert row.counted in ("loop", "masked"), row
     with TemporaryDirectory() as folder:
         text = sass.run_nvdisasm("-c", str(write_cubin(compiled, Path(folder))))
     _, loops = sass.parse(text)
     return next(
-        loop.opcodes.total() for loop in loops if loop.opcodes["HGMMA"] or loop.opcodes["QGMMA"]
+        loop.opcodes.total()
+        for loop in loops
+        if (loop.opcodes["HGMMA"] or loop.opcodes["QGMMA"])
+        and (loop.opcodes["FSEL"] or row.counted == "loop")
     )
 
 
