@@ -102,24 +102,61 @@ static SlotRoom findRoom(ModuleOp module, tile::TargetAttr target, unsigned numS
           use.registers <= registersForWaiting(target)};
 }
 
-/// Plans a loop; a short one only where a loader copies for it, without a word of why not.
-static std::optional<LoopPipeline> planFor(scf::ForOp loop, unsigned numStages) {
+namespace {
+/// The loops of a module as they were pipelined.
+struct PipelinedLoops {
+  /// Iterations that masks were split off for, which no loader copies for.
+  struct Rest {
+    scf::ForOp loop;
+    std::string obstacle;
+  };
+
+  std::vector<LoaderRing> rings;
+  SmallVector<Location> withLoader;
+  SmallVector<Rest> rests;
+};
+} // namespace
+
+/// Plans a loop; a short one only where a loader copies for it.
+static std::optional<LoopPipeline> planFor(scf::ForOp loop, unsigned numStages,
+                                           PipelinedLoops &loops) {
   bool isAsked = loop->hasAttr(tile::kLoopNumStages);
   if (!loop->hasAttr(tile::kLoopShort))
     return planPipeline(loop, isAsked, numStages);
-  ScopedDiagnosticHandler silent(loop.getContext(), [](mlir::Diagnostic &) { return success(); });
+  std::string obstacle;
+  ScopedDiagnosticHandler listener(loop.getContext(), [&](mlir::Diagnostic &remark) {
+    std::optional<Code> code = codeOf(remark);
+    if (obstacle.empty() && (code == Code::BoxCopies || code == Code::LoaderWarps))
+      obstacle = StringRef(remark.str()).split(": ").second.str();
+    return success();
+  });
   std::optional<LoopPipeline> pipeline = planPipeline(loop, isAsked, numStages);
-  return pipeline && pipeline->hasLoader ? pipeline : std::nullopt;
+  if (pipeline && pipeline->hasLoader)
+    return pipeline;
+  if (!obstacle.empty())
+    loops.rests.push_back({loop, std::move(obstacle)});
+  return std::nullopt;
+}
+
+/// Says of the iterations that a loop computes masks in why they have no loader, where it has one
+/// for the others.
+static void explainRests(const PipelinedLoops &loops) {
+  for (const auto &[loop, obstacle] : loops.rests)
+    if (llvm::is_contained(loops.withLoader, loop->getLoc()))
+      emitCodedRemark(loop, Code::LoaderWarps)
+          << "in the iterations that compute masks, threads load the tiles of this loop: "
+          << obstacle;
 }
 
 /// Pipelines a loop of so many stages, or one fewer where shared memory is full. Where that leaves
 /// one slot, tiles on their way through registers wait there until it has been read.
-static void pipelineLoop(scf::ForOp loop, int64_t stages, SlotRoom room,
-                         std::vector<LoaderRing> &rings) {
+static void pipelineLoop(scf::ForOp loop, int64_t stages, SlotRoom room, PipelinedLoops &loops) {
   int64_t used = stages - room.isFullByOne;
-  auto pipeline = planFor(loop, unsigned(std::max<int64_t>(used, 2)));
+  auto pipeline = planFor(loop, unsigned(std::max<int64_t>(used, 2)), loops);
   if (!pipeline)
     return;
+  if (pipeline->hasLoader)
+    loops.withLoader.push_back(loop.getLoc());
   bool sharesSlot = used == 1 && pipeline->isThroughRegisters && room.hasRegistersFor;
   if (room.isFullByOne) {
     auto remark = emitCodedRemark(loop, Code::PipelinedLoads)
@@ -130,9 +167,10 @@ static void pipelineLoop(scf::ForOp loop, int64_t stages, SlotRoom room,
       remark << "is compiled as for " << used;
   }
   if (sharesSlot)
-    applyPipeline(*pipeline, {.numAhead = 1, .numSlots = 1}, rings);
+    applyPipeline(*pipeline, {.numAhead = 1, .numSlots = 1}, loops.rings);
   else if (used >= 2)
-    applyPipeline(*pipeline, {.numAhead = unsigned(used - 1), .numSlots = unsigned(used)}, rings);
+    applyPipeline(*pipeline, {.numAhead = unsigned(used - 1), .numSlots = unsigned(used)},
+                  loops.rings);
 }
 
 /// Lets loaders run ahead into the next iterations of the loops around theirs, if the rings then
@@ -170,13 +208,14 @@ struct PipelineLoops : tw::impl::PipelineLoopsBase<PipelineLoops> {
     SlotRoom room;
     if (oneFewerWhereFull)
       room = findRoom(getOperation(), target, numStages);
-    SmallVector<scf::ForOp> loops;
-    getOperation().walk([&](scf::ForOp loop) { loops.push_back(loop); });
-    std::vector<LoaderRing> rings;
-    for (scf::ForOp loop : loops)
+    SmallVector<scf::ForOp> all;
+    getOperation().walk([&](scf::ForOp loop) { all.push_back(loop); });
+    PipelinedLoops loops;
+    for (scf::ForOp loop : all)
       if (int64_t stages = stagesOf(loop, numStages); stages >= 2)
-        pipelineLoop(loop, stages, room, rings);
-    runAheadOfLoops(getOperation(), rings, target.getSharedBytes());
+        pipelineLoop(loop, stages, room, loops);
+    explainRests(loops);
+    runAheadOfLoops(getOperation(), loops.rings, target.getSharedBytes());
   }
 };
 } // namespace

@@ -262,6 +262,9 @@ std::optional<BoxPlace> Planner::boxOf(LoadOp load) {
   return source;
 }
 
+static constexpr llvm::StringLiteral kNoBoxes =
+    "threads copy the tiles of this loop, in place of copies of boxes: ";
+
 /// Copies all tiles of the pipeline as boxes, if the machine can and they are: then only where they
 /// begin is computed ahead.
 bool Planner::takeBoxes(LoopPipeline &pipeline) {
@@ -273,8 +276,7 @@ bool Planner::takeBoxes(LoopPipeline &pipeline) {
   for (const PipelinedLoad &pipelined : pipeline.loads) {
     std::optional<BoxPlace> source = boxOf(pipelined.load);
     if (!source) {
-      emitCodedRemark(pipelined.load, Code::BoxCopies)
-          << "threads copy the tiles of this loop, in place of copies of boxes: " << obstacle;
+      emitCodedRemark(pipelined.load, Code::BoxCopies) << kNoBoxes << obstacle;
       ahead = std::move(aheadBefore);
       carried = std::move(carriedBefore);
       return false;
@@ -392,8 +394,11 @@ std::optional<LoopPipeline> tw::simt::planPipeline(scf::ForOp loop, bool isAsked
     planner = &ofAll;
     pipeline = ofAll.plan(isAsked);
   }
-  if (!pipeline)
+  if (!pipeline) {
+    if (boxCopyOf(target) && ofBoxes.obstacle != ofAll.obstacle)
+      emitCodedRemark(loop, Code::BoxCopies) << kNoBoxes << ofBoxes.obstacle;
     return std::nullopt;
+  }
   planSteps(*pipeline, planner->ahead.getArrayRef());
   planLoader(*pipeline, facts);
   groupByProducts(*pipeline, numStages);

@@ -124,3 +124,40 @@ def test_a_pipelined_loop_says_how_far_ahead() -> None:
     (remark,) = (r for r in compiled.remarks if r["code"] == "TW0356")
     assert "pipelined: the copies of 1 load run 3 iterations ahead" in remark["message"]
     assert "for start in range(0, n, B):" in remark["rendered"]
+
+
+@tw.jit
+def bounded_by_the_program(x, table, out, n, B: tw.constexpr):
+    """No tensor map ends where a program does: only the iterations without masks are boxes."""
+    i = tw.arange(0, B)
+    end = tw.minimum((tw.program_id(0) + 1) * B * 3 - 7, n)
+    acc = tw.zeros((B, B), tw.float32)
+    for start in range(0, end, B):
+        k = start + i
+        a = tw.load(x + i[:, None] * n + k[None, :], mask=k[None, :] < end, other=0.0)
+        b = tw.load(x + k[:, None] * n + i[None, :], mask=k[:, None] < end, other=0.0)
+        acc = tw.dot(a, b, acc)
+    tw.store(out + i[:, None] * B + i[None, :], acc)
+
+
+@tw.jit
+def bounded_twice(x, table, out, n, B: tw.constexpr):
+    """Threads cannot copy the iterations with masks ahead either: their masks change at each element."""
+    i = tw.arange(0, B)
+    end = tw.minimum((tw.program_id(0) + 1) * B * 3 - 7, n)
+    acc = tw.zeros((B, B), tw.float32)
+    for start in range(0, end, B):
+        k = start + i
+        a = tw.load(x + i[:, None] * n + k[None, :], mask=k[None, :] < end, other=0.0)
+        acc = tw.dot(a, a, acc)
+    tw.store(out + i[:, None] * B + i[None, :], acc)
+
+
+@pytest.mark.parametrize("kernel", [bounded_by_the_program, bounded_twice], ids=lambda each: each.__name__)
+def test_iterations_with_masks_say_why_no_loader_copies_for_them(kernel: Any) -> None:
+    options = {"device": "nvidia:sm_90a", "num_stages": 3}
+    compiled = kernel.compile(SIGNATURE, {"B": 64}, **options)
+    (remark,) = (r for r in compiled.remarks if r["code"] == "TW0369")
+    assert "in the iterations that compute masks, threads load" in remark["message"]
+    assert "for start in range(0, end, B):" in remark["rendered"]
+    assert "mask" in remark["message"].split(":")[1]
