@@ -1,4 +1,4 @@
-# The front door: `make setup demo test surface sanitize bench portable gpu-check format clean`. CMake does the building.
+# The front door: `make setup demo test docs surface sanitize bench portable gpu-check format clean`. CMake does the building.
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
@@ -21,13 +21,14 @@ PACKAGES := llvm-22-dev llvm-22-tools libmlir-22-dev mlir-22-tools liblld-22-dev
 # ccache cannot reuse objects built with a precompiled header unless it may ignore these two.
 export CCACHE_SLOPPINESS := pch_defines,time_macros
 
-.PHONY: help setup packages build demo test surface headers sanitize bench portable gpu-check format clean
+.PHONY: help setup packages build demo test docs surface headers sanitize bench portable gpu-check format clean
 
 help:
 	@printf '%s\n' \
 	  'make setup    install missing Debian packages, build, make .venv usable' \
 	  'make demo     run the tutorials and print their speed against torch and NumPy' \
 	  'make test     run every test: ctest, pytest, lints' \
+	  'make docs     build the documentation site into build/docs/html' \
 	  'make surface  run a program for every feature that kernels elsewhere use (SURFACE="--only dot" narrows it)' \
 	  'make headers  compile every file without the precompiled header (HEADERS="runtime ir" narrows it)' \
 	  'make sanitize build and run the tests under Address-, UndefinedBehavior- and ThreadSanitizer' \
@@ -100,6 +101,9 @@ demo: setup
 # Every runner runs, so that one failure does not hide another, and prints its closing line again.
 test: setup
 	@$(VENV_PYTHON) test/run_all.py --build $(BUILD)
+
+docs: setup
+	@$(VENV_PYTHON) tutorials/site/make.py $(BUILD)/docs
 
 surface: setup
 	@$(VENV_PYTHON) test/surface/surface.py $(SURFACE)

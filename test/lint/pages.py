@@ -24,7 +24,7 @@ MOST_COLUMNS = 100
 TOP_FILES = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "CMakeLists.txt", "Makefile")
 NOT_SOURCE = {".so", ".pyc"}
 # Whose folders may be told of on the page of a folder above: top folder -> levels that may not.
-TOLD_ABOVE = {"test": 1}
+TOLD_ABOVE = {"test": 1, "tutorials": 1}
 # Files whose paths are of another tree: path -> which.
 EXEMPT = {
     "test/lint/test_lints.py": "trees that the tests make",
