@@ -9,6 +9,7 @@ extensions = ["myst_parser"]
 exclude_patterns = ["reference/language/*"]
 myst_heading_anchors = 3
 html_theme = "furo"
+html_show_copyright = False
 html_title = f"Tilewright {__version__}"
 html_static_path = ["static"]
 html_css_files = ["site.css"]

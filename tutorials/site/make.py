@@ -87,6 +87,7 @@ def main(arguments: list[str]) -> int:
     write_all(source / "generated")
     for path, page in COPIED.items():
         (source / page).write_text(with_links_within_site(ROOT / path))
+    shutil.copy(ROOT / "test/benchmark/results/speed.svg", source / "generated")
     options = ["-q", "-W", "--keep-going", "-n", "-b", "html"]
     return build_main([*options, "-d", str(folder / "read"), str(source), str(folder / "html")])
 

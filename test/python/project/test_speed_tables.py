@@ -1,9 +1,10 @@
-"""The speed tables of pages are those that the benchmark's program writes from its results."""
+"""The speed table and the plot are those that the benchmark's program writes from its results."""
 
 from __future__ import annotations
 
 import pathlib
 import sys
+from xml.etree import ElementTree
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "benchmark"))
 
@@ -31,3 +32,14 @@ def test_only_text_between_the_marks_is_replaced() -> None:
     page = f"before\n{readme.BEGIN}old\n{readme.END}after\n"
     expected = f"before\n{readme.BEGIN}new\n{readme.END}after\n"
     assert readme.between_marks(page, "new\n") == expected
+
+
+def test_bars_begin_at_equal_times_and_names_are_text() -> None:
+    machine = {"cpu": "A<B", "threads": "2", "torch": "2"}
+    rows = [{"name": "a & b", "vs_torch": 0.5}, {"name": "c", "vs_torch": [2.0, 8.0]}]
+    tree = ElementTree.fromstring(readme.plot({"machine": machine, "rows": rows}))
+    slower, faster = tree.iterfind("{*}rect")
+    ends = [float(slower.get("x")) + float(slower.get("width")), float(faster.get("x"))]
+    assert ends[0] == ends[1] and float(faster.get("width")) == 2 * float(slower.get("width"))
+    words = [text.text for text in tree.iterfind("{*}text")]
+    assert words[1:] == ["a & b", "0.50x", "c", "2.00x to 8.00x"] and "A<B" in words[0]
