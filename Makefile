@@ -61,8 +61,13 @@ packages:
 	@if command -v dpkg-query >/dev/null; then $(call install-missing,$(PACKAGES)); \
 	else echo 'not Debian: taking for granted that these are installed: $(PACKAGES)'; fi
 
-$(VENV)/.installed: test/requirements.txt | packages
+# What the package and the tutorials need, then what tests need.
+$(VENV)/.usable: tutorials/requirements.txt | packages
 	@$(VENV_PYTHON) -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv $(VENV)
+	$(VENV_PYTHON) -m pip install -q -r tutorials/requirements.txt
+	@touch $@
+
+$(VENV)/.installed: test/requirements.txt $(VENV)/.usable
 	$(VENV_PYTHON) -m pip install -q -r test/requirements.txt
 	@touch $@
 
@@ -77,7 +82,7 @@ $(VENV)/.assemblers: test/assemblers.txt $(VENV)/.installed
 
 # A path file and a two-line command make the source tree itself the package of .venv: an edited .py or
 # a rebuilt _native.so counts at once, with no second build and no network, unlike `pip install -e`.
-$(VENV)/.linked: $(VENV)/.installed Makefile
+$(VENV)/.linked: $(VENV)/.usable Makefile
 	@echo '$(CURDIR)/python' > "$$($(VENV_PYTHON) -c \
 	  'import sysconfig; print(sysconfig.get_path("purelib"))')/tilewright-source.pth"
 	@printf '#!/bin/sh\nexec "%s" -m tilewright "$$@"\n' '$(CURDIR)/$(VENV_PYTHON)' \
@@ -86,16 +91,19 @@ $(VENV)/.linked: $(VENV)/.installed Makefile
 	@touch $@
 
 # The stamp depends on this file: its options are the configuration.
-$(BUILD)/.configured: $(VENV)/.installed Makefile | packages
+$(BUILD)/.configured: $(VENV)/.usable Makefile | packages
 	cmake -S . -B $(BUILD) -G Ninja -DCMAKE_C_COMPILER="$$(command -v clang-22)" \
 	  -DCMAKE_CXX_COMPILER="$$(command -v clang++-22)" -DTILEWRIGHT_PYTHON=ON -DTILEWRIGHT_TESTS=ON \
 	  -DPYTHON_EXECUTABLE=$(CURDIR)/$(VENV_PYTHON) -DPython_EXECUTABLE=$(CURDIR)/$(VENV_PYTHON)
 	@touch $@
 
-build: packages $(BUILD)/.configured $(VENV)/.linked $(VENV)/.assemblers
+build: packages $(BUILD)/.configured $(VENV)/.linked $(VENV)/.installed $(VENV)/.assemblers
 	@cmake --build $(BUILD)
 
-demo: setup
+# The package alone: tests are a quarter of the build.
+demo: packages $(BUILD)/.configured $(VENV)/.linked
+	@echo 'building the package: 4 to 8 minutes on 2 cores the first time; [done/all] are its steps'
+	@cmake --build $(BUILD) --target _native library_records
 	@$(VENV_PYTHON) tutorials/demo.py --size $(SIZE)
 
 # Every runner runs, so that one failure does not hide another, and prints its closing line again.
