@@ -75,6 +75,10 @@ public:
   /// The text of a form of the code, or false and `error`.
   virtual bool print(mlir::ModuleOp lowered, CodeForm form, std::string &text,
                      std::string &error) const = 0;
+  /// The assembly with directives that name source lines, for targets whose own has none.
+  virtual bool printLocated(mlir::ModuleOp lowered, std::string &text, std::string &error) const {
+    return print(lowered, CodeForm::Assembly, text, error);
+  }
 
 private:
   mutable std::once_flag areStagesKnown;

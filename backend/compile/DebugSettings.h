@@ -10,9 +10,10 @@ struct DebugSettings {
   std::string overrideDirectory;   // NAME.STAGE there is taken instead of that stage's own result
   std::string reproducerDirectory; // empty: dumpDirectory, or else the system's temporary directory
   bool collectsRemarks = false;
-  bool checksInput = false; // the module is a text of the user's, not what the frontend makes
-  std::string key;          // of the kernel in the cache; dumps are named by its first digits
-  std::string buildId;      // written into reproducers
+  bool printsLocations = false; // of operations, in dumps and in the texts of stages
+  bool checksInput = false;     // the module is a text of the user's, not what the frontend makes
+  std::string key;              // of the kernel in the cache; dumps are named by its first digits
+  std::string buildId;          // written into reproducers
 };
 
 /// Returns true if a compilation must really take place: a result from a cache would show nothing,

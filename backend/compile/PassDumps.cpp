@@ -34,7 +34,7 @@ static void removeNumbered(const std::string &directory) {
 
 PassDumps::PassDumps(const DebugSettings &debug, llvm::StringRef kernel,
                      std::vector<Diagnostic> &diagnostics, bool isNew)
-    : diagnostics(diagnostics) {
+    : printsLocations(debug.printsLocations), diagnostics(diagnostics) {
   if (debug.dumpDirectory.empty())
     return;
   std::string name = fileNameOf(kernel);
@@ -60,7 +60,7 @@ void PassDumps::fail(const std::error_code &error) {
 void PassDumps::record(unsigned number, llvm::StringRef name, mlir::ModuleOp module) {
   if (!isActive())
     return;
-  std::string text = printModule(module, /*withLocations=*/false);
+  std::string text = printModule(module, printsLocations);
   if (text == last)
     return;
   write(number, (name + ".mlir").str(), text);

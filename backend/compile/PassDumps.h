@@ -27,6 +27,7 @@ private:
   void fail(const std::error_code &error);
 
   std::string directory, last;
+  bool printsLocations;
   std::vector<Diagnostic> &diagnostics;
 };
 

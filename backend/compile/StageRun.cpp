@@ -169,6 +169,12 @@ bool tw::runStages(mlir::ModuleOp module, const StageRun &run, StageRunResult &r
   return true;
 }
 
+bool tw::printAssembly(const StageRun &run, mlir::ModuleOp lowered, std::string &text,
+                       std::string &error) {
+  return run.debug.printsLocations ? run.target.printLocated(lowered, text, error)
+                                   : run.target.print(lowered, CodeForm::Assembly, text, error);
+}
+
 /// The name of the file of a target's code among the dumps.
 static std::string codeFileOf(const Target &target) {
   return target.hasTextBinary() ? "code." + target.textStage().str() : "code.s";
@@ -183,6 +189,6 @@ void tw::dumpCode(const StageRun &run, const StageRunResult &result, mlir::Modul
   if (run.target.print(lowered, CodeForm::OptimizedLlvmIr, text, error))
     dumps.write(result.numPasses + 1, "llvm.ll", text);
   text = assembly;
-  if (!text.empty() || run.target.print(lowered, CodeForm::Assembly, text, error))
+  if (!text.empty() || printAssembly(run, lowered, text, error))
     dumps.write(result.numPasses + 2, codeFileOf(run.target), text);
 }

@@ -40,6 +40,10 @@ bool runStages(mlir::ModuleOp module, const StageRun &run, StageRunResult &resul
 /// (TW0319), not as our own: no check of such a text finds everything that is wrong with it.
 void blameText(const StageRun &run, std::vector<Diagnostic> &diagnostics);
 
+/// Prints the assembly of the lowered module, with source lines where locations are asked for.
+bool printAssembly(const StageRun &run, mlir::ModuleOp lowered, std::string &text,
+                   std::string &error);
+
 /// Adds the code that is made of the lowered module to the dumps; `assembly` is its text where that
 /// is at hand.
 void dumpCode(const StageRun &run, const StageRunResult &result, mlir::ModuleOp lowered,

@@ -5,6 +5,8 @@
 #include "backend/cpu/CpuMachine.h"
 #include "backend/cpu/EmulatedMatrixUnit.h"
 #include "backend/cpu/HostMachine.h"
+#include "backend/gpu/LineTables.h"
+#include "mlir/Pass/PassManager.h"
 #include "passes/Pipeline.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
@@ -176,6 +178,13 @@ public:
     bool emitted = emitLlvm(lowered, emitter(), form, code, error);
     text = std::move(code.bytes);
     return emitted;
+  }
+  bool printLocated(mlir::ModuleOp lowered, std::string &text, std::string &error) const override {
+    mlir::OwningOpRef<mlir::ModuleOp> copy(lowered.clone());
+    mlir::PassManager passes(lowered.getContext());
+    passes.addPass(gpu::createAttachLineTables(gpu::LineDetail::Directives));
+    bool isLocated = mlir::succeeded(passes.run(*copy));
+    return print(isLocated ? *copy : lowered, CodeForm::Assembly, text, error);
   }
 
 private:

@@ -55,8 +55,11 @@ static bool printCode(mlir::ModuleOp module, const StageRun &run, const StageRun
   }
   std::string error;
   bool isPrinted = false;
-  collectReports(*module.getContext(), run.debug.collectsRemarks, diagnostics,
-                 [&] { isPrinted = run.target.print(module, stage.form, text, error); });
+  collectReports(*module.getContext(), run.debug.collectsRemarks, diagnostics, [&] {
+    isPrinted = stage.form == CodeForm::Assembly
+                    ? printAssembly(run, module, text, error)
+                    : run.target.print(module, stage.form, text, error);
+  });
   if (isPrinted || hasError(diagnostics))
     return isPrinted;
   std::vector<Diagnostic> reported = {internalError(std::move(error))};
@@ -91,6 +94,6 @@ bool tw::inspectModule(mlir::ModuleOp module, const Target &target, const Compil
   }
   if (code)
     return printCode(module, run, stages, *code, text, diagnostics);
-  text = printModule(module, /*withLocations=*/false);
+  text = printModule(module, debug.printsLocations);
   return true;
 }

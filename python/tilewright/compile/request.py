@@ -101,10 +101,13 @@ class Request(NamedTuple):
         texts = self.constant_texts()
         return self.source.capture.is_opaque or any(_UNKNOWN_CONTENTS in text for text in texts)
 
-    def debug_settings(self, settings: knobs.Settings, dump_directory: str, collects_remarks: bool) -> Any:
+    def debug_settings(
+        self, settings: knobs.Settings, dump_directory: str, collects_remarks: bool,
+        prints_locations: bool = False,
+    ) -> Any:  # fmt: skip
         """How the native module is to look into a compilation, and what replaces its stages."""
         overrides = self.stage_files or settings.override_directory
-        return native().DebugSettings(dump_directory, overrides, collects_remarks)
+        return native().DebugSettings(dump_directory, overrides, collects_remarks, prints_locations)
 
     def told(self, reports: Sequence[Report]) -> list[Report]:
         """What a compilation reported, without that a stage is taken from the file it was given."""

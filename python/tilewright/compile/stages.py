@@ -71,9 +71,11 @@ def inspect(
 
 
 def inspect_with_reports(
-    request: Request, stage: str, dump_directory: str = "", remarks: bool = False
-) -> tuple[Any, list[Report]]:
-    """The same, with what the compilation reported, errors among it."""
+    request: Request, stage: str, dump_directory: str = "", remarks: bool = False,
+    locations: bool = False,
+) -> tuple[Any, list[Report]]:  # fmt: skip
+    """The same, with what the compilation reported, errors among it; with `locations` behind each
+    operation of MLIR."""
     found: list[Attribute] = []
     text, reports = native().inspect(
         request.source.native,
@@ -81,10 +83,10 @@ def inspect_with_reports(
         request.device,
         stage,
         partial(request.source.capture.evaluate, found=found),
-        request.debug_settings(knobs.settings(), dump_directory, remarks),
+        request.debug_settings(knobs.settings(), dump_directory, remarks, locations),
     )
     if any(r["severity"] == "error" for r in reports) and (fuller := including(request, found)):
-        return inspect_with_reports(fuller, stage, dump_directory, remarks)
+        return inspect_with_reports(fuller, stage, dump_directory, remarks, locations)
     return text, reports
 
 

@@ -55,10 +55,12 @@ class KernelSource:
 
 class DebugSettings:
     def __init__(
-        self, dump_directory: str, override_directory: str, collects_remarks: bool
-    ) -> None:
+        self, dump_directory: str, override_directory: str, collects_remarks: bool,
+        prints_locations: bool = False,
+    ) -> None:  # fmt: skip
         self.directories = dump_directory, override_directory
         self.collects_remarks = collects_remarks
+        self.prints_locations = prints_locations
 
 
 class Kernel:
