@@ -1,4 +1,5 @@
 // Lowers writes and reads of whole tiles in shared memory, and gathers from it.
+#include "ir/Diagnostic.h"
 #include "ir/layout/DerivedLayouts.h"
 #include "ir/layout/MatrixAccess.h"
 #include "ir/target/TargetDesc.h"
@@ -10,6 +11,8 @@
 #include "passes/simt/lowering/thread/SharedTile.h"
 #include "passes/simt/lowering/thread/Storage.h"
 #include "passes/simt/lowering/thread/ThreadBits.h"
+#include "runtime/codes/Codes.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace tw;
@@ -18,6 +21,18 @@ using namespace tw::simt;
 /// The layout of a tile, or of a scalar as the only element of a buffer of `shape`.
 static LinearLayout layoutIn(Type value, ArrayRef<int64_t> shape) {
   return hasLayout(value) ? layoutOf(value) : LinearLayout(shape, {});
+}
+
+/// Says how many times the transfers of accesses without bank conflicts these take. `vector` holds
+/// the registers of one access.
+static void reportConflicts(const SimtFunction &f, Operation *op, SharedType buffer,
+                            const LinearLayout &vector, SharedUse use) {
+  double conflicts = bankConflicts(vector, buffer.getLayout().getValue(), use,
+                                   bytesInShared(buffer.getElementType()), f.machine.banks);
+  if (conflicts > 1)
+    emitCodedRemark(op, Code::BankConflicts)
+        << (use == SharedUse::Read ? "reads" : "writes") << " of shared memory take "
+        << llvm::formatv("{0:f1}", conflicts).str() << " times as long: bank conflicts";
 }
 
 /// The matrices as which a warp can write a tile whose registers are narrow pieces of the buffer;
@@ -66,6 +81,7 @@ LogicalResult SimtFunction::lowerStoreShared(StoreSharedOp op) {
   }
   // Copies of an element are equal, but writing each would be a race: its owner writes it.
   Value owner = hasLayout(op.getValue().getType()) ? isOwner(layout) : isZero(thread);
+  reportConflicts(*this, op, buffer, layout, SharedUse::Write);
   SharedTile tile(*this, buffer, *start, layout);
   OpBuilder::InsertionGuard guard(builder);
   if (owner) {
@@ -116,9 +132,15 @@ LogicalResult SimtFunction::lowerLoadShared(LoadSharedOp op) {
   SharedType buffer = op.getBuffer().getType();
   LinearLayout layout = layoutIn(op.getType(), buffer.getShape());
   if (std::optional<MatrixAccess> access = matrixAccessOf(*this, buffer, layout)) {
+    unsigned rowElements = access->rowBytes / bytesInShared(buffer.getElementType());
+    LinearLayout::Bases row(
+        access->rows.bases(Place::Register).take_front(llvm::Log2_32(rowElements)));
+    reportConflicts(*this, op, buffer, access->rows.withPlace(Place::Register, row),
+                    SharedUse::Read);
     setRegisters(op, loadMatrices(*this, buffer, *start, *access));
     return success();
   }
+  reportConflicts(*this, op, buffer, layout, SharedUse::Read);
   SharedTile tile(*this, buffer, *start, layout);
   setRegisters(op, tile.load());
   return success();
@@ -193,6 +215,9 @@ LogicalResult SimtFunction::lowerGatherShared(GatherSharedOp op) {
   Registers indices = registersOf(op.getIndices()), result;
   int64_t extent = buffer.getShape()[op.getAxis()];
   bool isWithin = facts.isWithin(op.getIndices(), extent);
+  emitCodedRemark(op, Code::BankConflicts)
+      << "bank conflicts follow from the indices: lanes whose elements lie in one bank of shared "
+         "memory wait for each other";
   for (auto [reg, index] : llvm::enumerate(indices)) {
     Value offset = gatherOffset(*this, layout, reg, toI32(*this, index),
                                 buffer.getLayout().getValue(), byteOffsets, op.getAxis());
