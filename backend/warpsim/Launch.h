@@ -2,6 +2,7 @@
 #ifndef BACKEND_WARPSIM_LAUNCH_H
 #define BACKEND_WARPSIM_LAUNCH_H
 #include "backend/warpsim/Program.h"
+#include "backend/warpsim/Statistics.h"
 #include <functional>
 #include <string>
 #include <vector>
@@ -114,24 +115,6 @@ struct Launch {
   std::function<void(const std::string &)> print;
   /// Asked now and then on the thread that called `simulate`; true: stop here. May be unset.
   std::function<bool()> isInterrupted;
-};
-
-/// Counters of one launch, summed over CTAs.
-struct Statistics {
-  uint64_t warpInstructions = 0, threadInstructions = 0;
-  std::map<std::string, uint64_t> mix; // warp instructions by opcode with type: "ld.global.v4.b32"
-  // Sectors have 32 bytes; bytes are those asked for.
-  uint64_t globalLoadRequests = 0, globalLoadSectors = 0, globalLoadBytes = 0;
-  uint64_t globalStoreRequests = 0, globalStoreSectors = 0, globalStoreBytes = 0;
-  uint64_t sharedRequests = 0, sharedWavefronts = 0; // n x 128 bytes: n without bank conflicts
-  uint64_t idealSharedWavefronts = 0;
-  // Of ldmatrix and stmatrix: groups of 8 rows, and wavefronts that these took (1 each is best).
-  uint64_t matrixRowGroups = 0, matrixWavefronts = 0;
-  uint64_t asyncCopies = 0; // warp instructions
-  uint64_t barriers = 0, atomics = 0, localAccesses = 0, divergentBranches = 0;
-  /// Bytes asked for / bytes of the sectors touched, 1.0 is best; 1.0 when there were no accesses.
-  double globalLoadEfficiency() const;
-  double globalStoreEfficiency() const;
 };
 
 struct SimulationReport {

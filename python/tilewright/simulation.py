@@ -13,8 +13,6 @@ DeviceError when that code does something wrong. Its counters are there after ev
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -43,7 +41,8 @@ class SimulationReport:
 
     `findings` has one entry per distinct fault (kind, message, buffer, offset, source line, PTX
     line); `statistics` the counters: instructions by opcode, sectors and bytes of global accesses,
-    wavefronts of shared accesses, barriers.
+    wavefronts of shared accesses, barriers; its `lines` has such counters by `file` and `line` of the
+    source, and `waits`, how often a warp had to wait there.
     """
 
     findings: list[dict[str, Any]] = field(default_factory=list)
@@ -57,16 +56,10 @@ def last_report(device: str | None = None) -> SimulationReport:
     name = device or current_device()
     if not device and not device_named(name).is_simulated:
         name = simulated.last_device()
-    text = native().simulation_report(name) if name else ""
-    if not text:
+    found = simulated.read_report(name) if name else None
+    if found is None:
         raise ValueError(f"nothing was simulated on {name!r} yet" if name else "nothing was simulated yet")
-    parts = json.loads(text)
-    findings = [_snake_case(finding) for finding in parts["findings"]]
-    return SimulationReport(findings, _snake_case(parts["statistics"]))
-
-
-def _snake_case(fields: dict[str, Any]) -> dict[str, Any]:
-    return {re.sub(r"[A-Z]", lambda m: "_" + m[0].lower(), key): v for key, v in fields.items()}
+    return SimulationReport(*found)
 
 
 def _reachable(name: str, array: Any) -> tuple[str, int, int, bool]:

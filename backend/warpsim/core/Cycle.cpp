@@ -97,6 +97,7 @@ static std::optional<Stop> findPath(Cta &cta, Warp &warp) {
   warp.state = WarpState::Waiting;
   warp.barrier = warp.stack.back().parkedAt;
   warp.waitPc = warp.stack.back().pc - 1;
+  ++cta.counted[size_t(warp.waitPc)].waits;
   return Stop::Blocked;
 }
 
@@ -150,8 +151,10 @@ Stop Cta::runWarp(Warp &warp, uint64_t maxSteps) {
     }
     if (isStopped)
       return Stop::Ended;
-    if (warp.state == WarpState::Waiting)
+    if (warp.state == WarpState::Waiting) {
+      ++counted[size_t(pc)].waits;
       return Stop::Blocked;
+    }
     if (isFruitless(warp))
       return Stop::Fruitless;
     if (clock >= end)
@@ -178,7 +181,10 @@ void Cta::executeControl(Warp &warp, const Instruction &instruction, int32_t pc,
   const Program &program = launch.program;
   switch (instruction.op) {
   case Op::Bra:
-    statistics.divergentBranches += active != 0 && active != warp.stack.back().mask;
+    if (active != 0 && active != warp.stack.back().mask) {
+      ++statistics.divergentBranches;
+      ++counted[size_t(pc)].divergentBranches;
+    }
     return branch(warp, program, pc, active, active);
   case Op::BrxIdx:
     checkBranchIndex(*this, warp, instruction, pc, active);

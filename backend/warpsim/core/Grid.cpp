@@ -289,17 +289,47 @@ static uint64_t timesOf(const Program &program, size_t i, uint64_t executed) {
   return isPart ? 0 : (executed * 32 + program.waveSize - 1) / program.waveSize;
 }
 
+LineStatistics &LineStatistics::operator+=(const LineStatistics &other) {
+  warpInstructions += other.warpInstructions;
+  globalRequests += other.globalRequests;
+  globalSectors += other.globalSectors;
+  globalBytes += other.globalBytes;
+  sharedRequests += other.sharedRequests;
+  sharedWavefronts += other.sharedWavefronts;
+  idealSharedWavefronts += other.idealSharedWavefronts;
+  divergentBranches += other.divergentBranches;
+  waits += other.waits;
+  return *this;
+}
+
+/// Adds an instruction's counters to those of its line, if it names one.
+static void addToLine(Statistics &sum, const Program &program, size_t pc, uint64_t times,
+                      LineStatistics counted) {
+  int32_t location = program.code[pc].location;
+  if (location < 0 || size_t(location) >= program.locations.size())
+    return;
+  const SourceLocation &place = program.locations[size_t(location)];
+  auto file = program.files.find(place.file);
+  counted.warpInstructions = times;
+  sum.lines[{file == program.files.end() ? "" : file->second, place.line}] += counted;
+}
+
 Statistics GridRun::finish() {
   print();
   Statistics sum;
   std::vector<uint64_t> executed(launch.program.code.size());
+  std::vector<LineStatistics> counted(executed.size());
   for (const std::unique_ptr<Cta> &cta : idle) {
     add(sum, cta->statistics);
-    for (size_t i = 0; i < executed.size(); ++i)
+    for (size_t i = 0; i < executed.size(); ++i) {
       executed[i] += cta->executed[i];
+      counted[i] += cta->counted[i];
+    }
   }
   for (size_t i = 0; i < executed.size(); ++i) {
     uint64_t times = timesOf(launch.program, i, executed[i]);
+    if (executed[i])
+      addToLine(sum, launch.program, i, times, counted[i]);
     if (!times)
       continue;
     sum.warpInstructions += times;

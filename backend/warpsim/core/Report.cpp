@@ -94,6 +94,30 @@ static std::string findingJson(const Program &program, const Finding &finding) {
   return writer.take();
 }
 
+static std::string lineJson(const std::string &file, int32_t number, const LineStatistics &line) {
+  ObjectWriter writer;
+  auto count = [&](const char *key, uint64_t value) { writer.number(key, int64_t(value)); };
+  writer.text("file", file);
+  writer.number("line", number);
+  count("warpInstructions", line.warpInstructions);
+  count("globalRequests", line.globalRequests);
+  count("globalSectors", line.globalSectors);
+  count("globalBytes", line.globalBytes);
+  count("sharedRequests", line.sharedRequests);
+  count("sharedWavefronts", line.sharedWavefronts);
+  count("idealSharedWavefronts", line.idealSharedWavefronts);
+  count("divergentBranches", line.divergentBranches);
+  count("waits", line.waits);
+  return writer.take();
+}
+
+static std::string linesJson(const Statistics &statistics) {
+  std::string list;
+  for (const auto &[place, line] : statistics.lines)
+    list += (list.empty() ? "" : ", ") + lineJson(place.first, place.second, line);
+  return "[" + list + "]";
+}
+
 static std::string statisticsJson(const Statistics &statistics) {
   ObjectWriter writer, mix;
   for (const auto &[name, count] : statistics.mix)
@@ -120,6 +144,7 @@ static std::string statisticsJson(const Statistics &statistics) {
   count("atomics", statistics.atomics);
   count("localAccesses", statistics.localAccesses);
   count("divergentBranches", statistics.divergentBranches);
+  writer.raw("lines", linesJson(statistics));
   return writer.take();
 }
 

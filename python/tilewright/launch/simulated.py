@@ -3,6 +3,8 @@ launched last."""
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -51,3 +53,18 @@ def options_of_launch(name: str, kind: Device) -> Any:
 def last_device() -> str:
     """The simulated device of the last launch of the process; empty before the first one."""
     return _last
+
+
+def read_report(device: str) -> tuple[list[dict[str, Any]], dict[str, Any]] | None:
+    """The findings and the counters of the last launch on a simulated device; None where there was none."""
+    text = native().simulation_report(device)
+    if not text:
+        return None
+    parts = json.loads(text)
+    statistics = _snake_case(parts["statistics"])
+    statistics["lines"] = [_snake_case(line) for line in statistics.get("lines", [])]
+    return [_snake_case(finding) for finding in parts["findings"]], statistics
+
+
+def _snake_case(fields: dict[str, Any]) -> dict[str, Any]:
+    return {re.sub(r"[A-Z]", lambda m: "_" + m[0].lower(), key): v for key, v in fields.items()}

@@ -92,7 +92,7 @@ static void countShared(const MemoryStep &step, const Request &request) {
   countPhases(statistics, request, numPhases);
 }
 
-void tw::warpsim::countRequest(const MemoryStep &step, const Request &request) {
+static void count(const MemoryStep &step, const Request &request) {
   Statistics &statistics = step.cta.statistics;
   // Lanes that ask for the same bytes ask once.
   unsigned numPlaces = request.isUniform ? 1 : unsigned(__builtin_popcount(request.lanes));
@@ -110,4 +110,29 @@ void tw::warpsim::countRequest(const MemoryStep &step, const Request &request) {
     statistics.globalLoadSectors += countSectors(request);
     statistics.globalLoadBytes += bytes;
   }
+}
+
+/// The counters of accesses, loads and stores together.
+static LineStatistics accessesOf(const Statistics &sum) {
+  LineStatistics line;
+  line.globalRequests = sum.globalLoadRequests + sum.globalStoreRequests;
+  line.globalSectors = sum.globalLoadSectors + sum.globalStoreSectors;
+  line.globalBytes = sum.globalLoadBytes + sum.globalStoreBytes;
+  line.sharedRequests = sum.sharedRequests;
+  line.sharedWavefronts = sum.sharedWavefronts;
+  line.idealSharedWavefronts = sum.idealSharedWavefronts;
+  return line;
+}
+
+void tw::warpsim::countRequest(const MemoryStep &step, const Request &request) {
+  LineStatistics before = accessesOf(step.cta.statistics);
+  count(step, request);
+  LineStatistics after = accessesOf(step.cta.statistics);
+  LineStatistics &own = step.cta.counted[size_t(step.pc)];
+  own.globalRequests += after.globalRequests - before.globalRequests;
+  own.globalSectors += after.globalSectors - before.globalSectors;
+  own.globalBytes += after.globalBytes - before.globalBytes;
+  own.sharedRequests += after.sharedRequests - before.sharedRequests;
+  own.sharedWavefronts += after.sharedWavefronts - before.sharedWavefronts;
+  own.idealSharedWavefronts += after.idealSharedWavefronts - before.idealSharedWavefronts;
 }

@@ -88,7 +88,7 @@ LaunchState::LaunchState(const Program &program, const Launch &launch, const Fun
 Cta::Cta(LaunchState &launch)
     : launch(launch), warps(launch.numWarps),
       sharedShadow((launch.sharedBytes + 15) / 16 * 16, true), executed(launch.program.code.size()),
-      regionHints(launch.program.code.size()) {}
+      counted(launch.program.code.size()), regionHints(launch.program.code.size()) {}
 
 /// Registers of the last CTA on this host thread keep their values, which are as good as any.
 static void forgetValues(WarpRegisters &registers) {

@@ -98,9 +98,10 @@ public:
   uint64_t clock = 0;
   uint64_t numChanges = 0; // values that strong writes have changed
   Statistics statistics;
-  std::vector<uint64_t> executed;    // warp instructions by pc
-  std::vector<uint32_t> regionHints; // by pc: index of the region last touched
-  bool isStopped = false;            // by a trap, a failed assertion, a limit or an interrupt
+  std::vector<uint64_t> executed;      // warp instructions by pc
+  std::vector<LineStatistics> counted; // by pc, without warpInstructions
+  std::vector<uint32_t> regionHints;   // by pc: index of the region last touched
+  bool isStopped = false;              // by a trap, a failed assertion, a limit or an interrupt
 
   Clocks &clocksOf(bool isShared) {
     return launch.program.isAmdgcn && !isShared ? globalClocks : clocks;
