@@ -66,6 +66,8 @@ def compile_request(request: Request) -> CompiledKernel:
     if kernel is None:
         raise InternalError(f"compiling {request.name} gave neither a kernel nor a report")
     compiled = CompiledKernel(request, kernel)
+    if compiled.origin == "compiled":
+        compiled.warn_of_spills()
     if settings.dump_directory:
         dump(compiled, Path(settings.dump_directory))
     return compiled

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import copy
+import json
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
-from ..native.errors import Report, is_remark
+from ..native.errors import AbsentNameError, Report, is_remark, render, warn_user
 from ..native.lazy import lazy_attribute
-from ..native.targets import NOMINAL_REGISTERS, TargetName, device_named
+from ..native.targets import TargetName, device_named, hardware_of
 from .facts import Facts
 from .guards import Guard, guards_of_facts, guards_of_maps
 from .request import Request
 from .stages import StageTexts, binary_stage_of, inspect, inspect_with_reports, stages_of
+
+_VECTOR_REGISTERS = 32  # of a core, with AVX-512
+# Bytes of spilled registers of a thread from which on a compilation warns: beside them, those of few
+# values around a loop cost little.
+_MANY_SPILLED_BYTES = 256
 
 
 class CompiledKernel:
@@ -99,18 +105,42 @@ class CompiledKernel:
         when it loads the kernel, and on other devices."""
         return self.native.assembler
 
-    @property
+    @lazy_attribute
     def n_regs(self) -> int:
-        """Registers of a thread. Where nothing was assembled, the most that one may have, and on
-        devices without registers for each thread a nominal number, so that callers may divide by it."""
-        return self.native.resources.get("registers", 0) or (
-            self.request.options.maxnreg or NOMINAL_REGISTERS[self.device.is_gpu]
+        """Registers of a thread, as the assembler counted them; on a simulated GPU those of the code for the
+        GPU itself, which is compiled for it now. On processors the vector registers of a core. Raises
+        AbsentNameError, an AttributeError, on a GPU for whose code there is no assembler."""
+        if not self.device.is_gpu:
+            return _VECTOR_REGISTERS
+        registers = self.native.resources.get("registers", 0) or self._registers_of_hardware()
+        if registers:
+            return registers
+        raise AbsentNameError(
+            f"nobody counted the registers of {self.name}: there is no assembler for {self.request.device}",
+            code="TW0432",
+            hint="pip install nvidia-cuda-nvcc",
         )
+
+    def _registers_of_hardware(self) -> int:
+        hardware = hardware_of(self.request.device)
+        if hardware == self.request.device:
+            return 0
+        request = self.request._replace(device=hardware)
+        text, reports = inspect_with_reports(request, "resources")
+        failed = any(report["severity"] == "error" for report in reports)
+        return 0 if failed else json.loads(text).get("registers", 0)
 
     @property
     def n_spills(self) -> int:
         """Bytes of registers that a thread spills to memory; 0 where nothing was assembled."""
         return self.native.resources.get("spill_bytes", 0)
+
+    def warn_of_spills(self) -> None:
+        """Give a warning where a thread spills many registers."""
+        if self.n_spills > _MANY_SPILLED_BYTES:
+            message = f"each thread of {self.name} keeps {self.n_spills} bytes of registers in memory"
+            hint = "use smaller tiles, fewer num_stages or more warps; `tilewright explain` shows the kernel"
+            warn_user(render("TW0358", message, hint, severity="warning").rstrip())
 
     @property
     def shared(self) -> int:

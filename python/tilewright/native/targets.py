@@ -13,10 +13,6 @@ from typing import Any, NamedTuple
 from .errors import LaunchError, raise_report
 from . import native
 
-# What `n_regs` of a compiled kernel says where no assembler told: on a GPU the most that a thread may
-# have, elsewhere the vector registers of a core.
-NOMINAL_REGISTERS = {True: 255, False: 32}
-
 _REGISTERS = 64 << 10  # of a processor that says nothing of them
 _DEFAULT_CACHE_BYTES = 1 << 20
 # The platforms that torch is built for, each with its version in `torch.version`.
@@ -75,6 +71,16 @@ def target_of(device: str) -> str:
     if report:
         raise_report(report)
     return target
+
+
+@lru_cache(maxsize=None)
+def hardware_of(name: str) -> str:
+    """The target whose machine a simulated device is: nvidia:sm_80 for sim:sm_80. Others are their own."""
+    if not device_named(name).is_simulated:
+        return name
+    arch = name.partition(":")[2]
+    alike = (t for t in native().targets() if t.partition(":")[2] == arch and not device_named(t).is_simulated)
+    return next(alike, name)
 
 
 def unknown_device(name: str) -> LaunchError:
