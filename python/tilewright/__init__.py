@@ -24,6 +24,7 @@ from .errors import OutOfResources as OutOfResources
 from .errors import TilewrightError as TilewrightError
 from .errors import TilewrightWarning as TilewrightWarning
 from .errors import UnsupportedError as UnsupportedError
+from .explain import explain as explain
 from .export import Package as Package
 from .export import export as export
 from .language.sizes import bucket as bucket

@@ -31,6 +31,7 @@ PARTS = {
     "testing": "tools",
     "profiler": "tools",
     "export": "tools",
+    "explain": "tools",
     "operators": "tools",
     "jax": "tools",
     "tools": "tools",

@@ -43,6 +43,16 @@ class Specialization:
         return cls(signature, constants)
 
 
+# What `kernel.explain` calls. `explain` registers it.
+_explainer: Callable[..., Any] | None = None
+
+
+def register_explainer(explainer: Callable[..., Any]) -> None:
+    """Take the function that explains kernels."""
+    global _explainer
+    _explainer = explainer
+
+
 class Inspection:
     """The part of a kernel that only tools look at."""
 
@@ -68,6 +78,14 @@ class Inspection:
         if not callable(hook):
             raise TypeError(f"a hook is a function, not {hook!r}")
         self.pre_run_hooks.append(hook)
+
+    def explain(
+        self, signature: Mapping[str, Any] | None = None, constants: Mapping[str, Any] | None = None,
+        device: str | None = None, **options: Any,
+    ) -> Any:  # fmt: skip
+        """Explain what `compile` with these arguments makes of the kernel: `tilewright.explain.explain`."""
+        assert _explainer is not None  # `import tilewright` brings it
+        return _explainer(self, signature, constants, device, **options)
 
     @property
     def cache_key(self) -> str:

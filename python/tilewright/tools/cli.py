@@ -6,28 +6,18 @@ import argparse
 import os
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from . import cache_command, export_command, tune_command, verify_command
+from . import cache_command, explain_command, export_command, tune_command, verify_command
 from ..native import knobs
 from ..native.version import __version__
 from ..compile import Request, binary_stage_of, compile_request, inspect, stages_of
-from ..launch.devices import check_device
 from ..native.errors import TilewrightError, with_visible_controls
 from ..native.targets import device_named
-from ..export.entries import (
-    assignments,
-    load_object,
-    read_constants,
-    read_signature,
-    say,
-    suggestion,
-)
-
-if TYPE_CHECKING:
-    from ..launch.jit import JITFunction
+from ..explain import explain_request
+from ..export.entries import say, suggestion
+from .request_options import add_request_arguments, read_request
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -59,9 +49,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"tilewright {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
-    explain = commands.add_parser("explain", help="the page of a report's code, or all codes")
-    explain.add_argument("code", nargs="?", help="for example TW0107")
-    explain.set_defaults(run=_explain)
+    explain_command.add_command(commands)
 
     info = commands.add_parser("info", help="version, devices, threads, knobs")
     info.set_defaults(run=_info)
@@ -69,15 +57,7 @@ def _parser() -> argparse.ArgumentParser:
     cache_command.add_command(commands)
 
     compile_ = commands.add_parser("compile", help="compile one kernel and write a stage")
-    compile_.add_argument("kernel", help="FILE.py:NAME")
-    compile_.add_argument(
-        "--signature",
-        default="",
-        help="the parameters that are not given by --constexpr, in order: '*fp32:16, i32:16, 1' (a "
-        "number is a constant of that value), or by name: 'x=*fp32:16, n=i32'",
-    )
-    compile_.add_argument("--constexpr", default="", help='"BLOCK=1024, NAME=\'relu\'"')
-    compile_.add_argument("--target", default="cpu", help="cpu, nvidia:sm_80, ...")
+    add_request_arguments(compile_)
     compile_.add_argument(
         "--emit",
         metavar="STAGE",
@@ -89,28 +69,12 @@ def _parser() -> argparse.ArgumentParser:
     compile_.add_argument(
         "--remarks", action="store_true", help="print what the compiler says of its decisions"
     )
-    compile_.add_argument("--num-warps", type=int, default=4)
-    compile_.add_argument("--num-stages", type=int, default=3)
-    compile_.add_argument("--maxnreg", type=int, help="the most registers of a GPU's thread")
-    compile_.add_argument(
-        "--extern-libs",
-        default="",
-        metavar="NAME=FILE.bc",
-        help="libraries of bitcode for extern_elementwise, separated by commas",
-    )
     compile_.add_argument("-o", "--output", help="file to write; else standard output")
     compile_.set_defaults(run=_compile)
     export_command.add_command(commands)
     tune_command.add_command(commands)
     verify_command.add_command(commands)
     return parser
-
-
-def _explain(options: argparse.Namespace) -> int:
-    from .explain import explain, list_codes
-
-    print(explain(options.code) if options.code else list_codes(), end="")
-    return 0
 
 
 _NO_ASSEMBLER = "none, a GPU's driver assembles at load (pip install nvidia-cuda-nvcc)"
@@ -140,41 +104,15 @@ def _info(options: argparse.Namespace) -> int:
 
 
 def _compile(options: argparse.Namespace) -> int:
-    from ..launch.jit import JITFunction
-
-    kernel = load_object(options.kernel)
-    while not isinstance(kernel, JITFunction):
-        if not hasattr(kernel, "fn"):
-            raise ValueError(f"{options.kernel} is not a kernel (a function under @tw.jit)")
-        kernel = kernel.fn
-    check_device(options.target)
+    request = read_request(options)
     stage = _stage(options.emit, options.target)
-    data = _emit(_request(kernel, options), stage, options.remarks)
+    data = _emit(request, stage, options.remarks)
     if options.output:
         Path(options.output).write_bytes(data)
     else:
         sys.stdout.buffer.write(data)
         sys.stdout.buffer.flush()
     return 0
-
-
-def _request(kernel: JITFunction, options: argparse.Namespace) -> Request:
-    """What the options ask to compile of a kernel."""
-    constants = read_constants(options.constexpr)
-    names = [parameter.name for parameter in kernel.parameters]
-    signature = read_signature(options.signature, names, constants)
-    for name in (*signature, *constants):
-        if name not in names:
-            raise ValueError(f"{options.kernel} has no parameter {name}{suggestion(name, names)}")
-    return kernel.request(
-        signature,
-        constants,
-        device=options.target,
-        num_warps=options.num_warps,
-        num_stages=options.num_stages,
-        maxnreg=options.maxnreg,
-        extern_libs=assignments(options.extern_libs),
-    )
 
 
 def _stage(name: str | None, target: str) -> str:
@@ -189,16 +127,26 @@ def _stage(name: str | None, target: str) -> str:
     return stage
 
 
+def remarks_of(request: Request) -> Iterator[str]:
+    """All that is said of a kernel's compilation, the assembler's findings and those of its code, too."""
+    found = explain_request(request)
+    yield from (report["rendered"] for report in found.reports)
+    for finding in found.findings:
+        if not finding.code:
+            yield with_visible_controls(f"remark: {finding.message}\n --> {finding.file}:{finding.line}\n")
+
+
 def _emit(request: Request, stage: str, shows_remarks: bool) -> bytes:
     settings = knobs.settings()
     if stage in stages_of(request.device):
-        shows_remarks = shows_remarks or settings.shows_remarks
-        return inspect(request, stage, settings.dump_directory, shows_remarks).encode()
+        if shows_remarks:
+            print("".join(remarks_of(request)), end="", file=sys.stderr)
+        return inspect(request, stage, settings.dump_directory, settings.shows_remarks).encode()
     if stage == "source":
         return request.source.capture.buffer.encode()
     compiled = compile_request(request)
     if shows_remarks and not settings.shows_remarks:
-        print("".join(remark["rendered"] for remark in compiled.remarks), end="", file=sys.stderr)
+        print("".join(remarks_of(request)), end="", file=sys.stderr)
     if stage == "guards":
         return "".join(f"{guard}\n" for guard in compiled.guards).encode()
     if stage not in compiled.asm:

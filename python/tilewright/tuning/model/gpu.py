@@ -132,12 +132,20 @@ def instructions(text: str) -> tuple[int, int]:
 
 def resident(code: Code, gpu: Gpu) -> int:
     """How many programs of a kernel run on a multiprocessor at a time; 0 where not one fits."""
-    warp_registers = math.ceil(code.registers * code.warp_size / _REGISTER_STEP) * _REGISTER_STEP
-    limits = [gpu.most_programs, gpu.most_warps // code.warps]
-    limits.append(gpu.registers // max(1, warp_registers * code.warps))
-    if code.shared_bytes:
-        limits.append(gpu.shared_bytes // code.shared_bytes)
-    return min(limits)
+    return min(limits(gpu, code.warps, code.warp_size, code.registers, code.shared_bytes).values())
+
+
+def limits(
+    gpu: Gpu, warps: int, warp_size: int, registers: int, shared_bytes: int
+) -> dict[str, int]:
+    """How many programs a multiprocessor has room for, by what limits them. 0 registers: not known."""
+    warp_registers = math.ceil(registers * warp_size / _REGISTER_STEP) * _REGISTER_STEP
+    room = {"programs": gpu.most_programs, "warps": gpu.most_warps // warps}
+    if registers:
+        room["registers"] = gpu.registers // (warp_registers * warps)
+    if shared_bytes:
+        room["shared memory"] = gpu.shared_bytes // shared_bytes
+    return room
 
 
 def bytes_of(access: Access) -> float:
@@ -152,7 +160,7 @@ def cycles_of(work: Work, code: Code, gpu: Gpu) -> float:
         return math.inf
     trips = max((times(a.loops) for a in work.accesses), default=1.0)
     multiplying = sum(
-        p.m * p.n * p.k * times(p.loops) / (gpu.products * 2 / max(2.0, _bytes(p.element)))
+        p.m * p.n * p.k * times(p.loops) / (gpu.products * 2 / max(2.0, bytes_of_element(p.element)))
         for p in work.products
     )
     moving = sum(map(bytes_of, work.accesses)) / gpu.cache_bytes
@@ -173,6 +181,7 @@ def cycles_of(work: Work, code: Code, gpu: Gpu) -> float:
     return max(rounds * each, memory) + _LATENCY
 
 
-def _bytes(element: str) -> float:
+def bytes_of_element(element: str) -> float:
+    """Bytes of an element type as IR names it."""
     bits = re.search(r"\d+", element)
     return max(1.0, int(bits[0]) / 8) if bits else 4.0

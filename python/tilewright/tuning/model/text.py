@@ -47,6 +47,7 @@ class Operation:
     arguments: list[str] = field(default_factory=list[str])  # of a region's block
     body: list[Operation] = field(default_factory=list["Operation"])
     otherwise: list[Operation] = field(default_factory=list["Operation"])  # of scf.if
+    row: int = 0  # of the text, from 0
 
     @property
     def type(self) -> TileType:
@@ -90,6 +91,7 @@ def _read_block(lines: list[str], at: int) -> tuple[list[Operation], int]:
         if operation is None:
             at += 1
             continue
+        operation.row = at
         found.append(operation)
         if line.endswith("{"):
             operation.body, at = _read_block(lines, at + 1)
