@@ -70,6 +70,7 @@ HOST = {
     "Tuning": ["autotune", "heuristics", "Config", "choice", "powers_of_two"],
     "Operators of other frameworks": ["torch_op", "TorchOp", "jax.call"],
     "Export": ["export", "Package"],
+    "Explanations": ["explain"],
     "Testing and measuring": [],
     "Errors": ["TilewrightError", "CompilationError", "CompileError", "LaunchError", "DeviceError",
                "OutOfResources", "UnsupportedError", "InternalError", "TilewrightWarning"],
