@@ -2,6 +2,7 @@
 #include "backend/nvidia/InlinePtx.h"
 #include "backend/nvidia/LowerNvidia.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
@@ -33,10 +34,18 @@ static uint64_t descriptorFields(simt::SlabsAttr slabs) {
 
 /// Returns true if a value is computed of nothing that loops carry, as places in rings are.
 static bool isFixed(Value value) {
-  if (auto argument = dyn_cast<BlockArgument>(value))
-    return argument.getOwner()->isEntryBlock() &&
-           isa<LLVM::LLVMFuncOp>(argument.getOwner()->getParentOp());
-  return llvm::all_of(value.getDefiningOp()->getOperands(), isFixed);
+  llvm::SetVector<Value> reached; // each once: values are used more than once
+  reached.insert(value);
+  for (size_t i = 0; i < reached.size(); ++i) {
+    if (auto argument = dyn_cast<BlockArgument>(reached[i])) {
+      Block *block = argument.getOwner();
+      if (!block->isEntryBlock() || !isa<LLVM::LLVMFuncOp>(block->getParentOp()))
+        return false;
+    } else {
+      reached.insert_range(reached[i].getDefiningOp()->getOperands());
+    }
+  }
+  return true;
 }
 
 /// Returns the text that adds to the address of a descriptor: to the descriptor, or to its lower
@@ -66,11 +75,11 @@ static GroupOperand addDescriptors(Lowering &lowering, InlinePtx &code, StringRe
   GroupOperand operand;
   operand.isAcross = slabs.getAcross();
   std::string first = code.addOperand(start);
+  const bool isOfWords = isFixed(address);
   for (auto [number, offset] : llvm::enumerate(offsets)) {
     operand.names.push_back(offset == 0 ? first : (name + Twine(number)).str());
     if (offset != 0)
-      operand.preparation +=
-          sumOf(operand.names.back(), first, offset / 16, /*isOfWords=*/isFixed(address));
+      operand.preparation += sumOf(operand.names.back(), first, offset / 16, isOfWords);
   }
   return operand;
 }
