@@ -8,6 +8,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
+#include <numeric>
 
 using namespace mlir;
 using namespace tw;
@@ -41,6 +42,7 @@ std::optional<Monomial> Monomial::dividedBy(const Monomial &divisor) const {
   if (divisor.factor == 0 || factor % divisor.factor != 0)
     return std::nullopt;
   quotient.factor = factor / divisor.factor;
+  quotient.wideFactor = wideFactor / std::gcd(wideFactor, divisor.factor);
   return quotient;
 }
 
@@ -58,7 +60,7 @@ void Polynomial::add(Monomial monomial) {
     return;
   }
   alike->factor += monomial.factor;
-  alike->isWide |= monomial.isWide;
+  alike->wideFactor = std::max(alike->wideFactor, monomial.wideFactor);
   if (alike->factor == 0)
     monomials.erase(alike);
 }
@@ -96,11 +98,11 @@ static std::optional<Polynomial> multiply(const Polynomial &lhs, const Polynomia
           std::abs(monomial.factor) > kMostFactor)
         return std::nullopt;
       llvm::append_range(monomial.leaves, b.leaves);
-      auto grows = [](const Monomial &by, const Monomial &what) {
-        return by.isConstant() && std::abs(by.factor) != 1 && !what.isConstant();
-      };
-      bool isScaled = grows(a, b) || grows(b, a);
-      monomial.isWide |= b.isWide || (isIn64Bits && isScaled);
+      if (llvm::MulOverflow(a.wideFactor, b.wideFactor, monomial.wideFactor))
+        return std::nullopt;
+      // The constant is at most kMostFactor, as is the product.
+      if (isIn64Bits && a.isConstant() != b.isConstant())
+        monomial.wideFactor *= std::abs(a.isConstant() ? a.factor : b.factor);
       product.add(std::move(monomial));
     }
   return product.all().size() <= kMostMonomials ? std::optional(product) : std::nullopt;
@@ -279,7 +281,7 @@ std::optional<StridedTile> Reader::readCarried(scf::ForOp loop, BlockArgument ca
     std::optional<Monomial> each = monomial.dividedBy(Monomial{step.getSExtValue()});
     if (!isFixed || !each)
       return std::nullopt;
-    each->isWide = false; // a counter's multiple is an index along the dimension that it steps
+    each->wideFactor = 1; // a counter's multiple is an index along the dimension that it steps
     std::optional<Polynomial> grown =
         multiply(iterations, *each, IntegerType::get(loop.getContext(), 32));
     if (!grown)

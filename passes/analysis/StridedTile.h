@@ -16,10 +16,12 @@ bool isOfLaunch(mlir::Value value);
 struct Monomial {
   int64_t factor = 1;
   llvm::SmallVector<mlir::Value, 2> leaves = {};
-  /// Where the kernel has multiplied it by a number in 64 bits: it may need more than 32.
-  bool isWide = false;
+  /// The part of the factor by which the kernel has multiplied in 64 bits.
+  int64_t wideFactor = 1;
 
   bool isConstant() const { return leaves.empty(); }
+  /// Returns true if it may need more than 32 bits.
+  bool isWide() const { return wideFactor != 1; }
   /// Returns true if a launch gives it, or it is a constant.
   bool isFixed() const { return llvm::all_of(leaves, isOfLaunch); }
   /// Returns true if it is known, of each of its numbers, not to be negative.

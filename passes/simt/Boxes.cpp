@@ -217,7 +217,7 @@ bool BoxReader::checkCoordinates() {
       bool isNarrow = llvm::all_of(monomial.leaves, [](Value leaf) {
         return leaf.getType().isIndex() || leaf.getType().getIntOrFloatBitWidth() <= 32;
       });
-      if (monomial.isWide || !isNarrow || monomial.factor >= kMostExtent)
+      if (monomial.isWide() || !isNarrow || monomial.factor >= kMostExtent)
         return fail("its indices are computed in 64 bits");
       if (!monomial.isNonNegative(facts))
         return fail("its indices are not known to be from 0 on");

@@ -28,7 +28,7 @@ std::string textOf(const Monomial &monomial) {
   std::sort(names.begin(), names.end());
   for (const std::string &name : names)
     text += " " + name;
-  return text + (monomial.isWide ? " wide" : "");
+  return text + (monomial.isWide() ? " wide" : "");
 }
 
 std::string textOf(const Polynomial &polynomial) {
@@ -141,6 +141,14 @@ TEST(StridedTile, TellsProductsOf64Bits) {
                    "%x = arith.muli %l, %c8 {asked} : i64")
                 .read(),
             "8 arg1 wide");
+}
+
+TEST(StridedTile, DividesProductsOf64Bits) {
+  Monomial product{/*factor=*/48, {}, /*wideFactor=*/16};
+  EXPECT_FALSE(product.dividedBy(Monomial{16})->isWide());
+  EXPECT_FALSE(product.dividedBy(Monomial{48})->isWide());
+  EXPECT_TRUE(product.dividedBy(Monomial{3})->isWide());
+  EXPECT_EQ(product.dividedBy(Monomial{24})->wideFactor, 2);
 }
 
 TEST(StridedTile, ReadsWhatALoopAddsAsAMultipleOfItsCounter) {

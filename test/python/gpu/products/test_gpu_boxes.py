@@ -329,13 +329,15 @@ def test_copies_of_boxes_are_not_ordered_behind_flags(form: str, rng: np.random.
 
 @tw.jit
 def described(
-    a, b, c, M, N, K, FORM: tw.constexpr, BM: tw.constexpr, BN: tw.constexpr, BK: tw.constexpr
-):
-    """C = A B by descriptors or block pointers of any extents."""
+    a, b, c, M, N, K,
+    FORM: tw.constexpr, ROW: tw.constexpr, BM: tw.constexpr, BN: tw.constexpr, BK: tw.constexpr,
+):  # fmt: skip
+    """C = A B by descriptors or block pointers of any extents. ROW is the stride of A's rows."""
     m, n = tw.program_id(0) * BM, tw.program_id(1) * BN
     total = tw.zeros((BM, BN), tw.float32)
-    if FORM == "descriptors":
-        left = tw.make_tensor_descriptor(a, [M, K], [K, 1], [BM, BK])
+    if FORM != "block pointers":
+        row = ROW if FORM == "constant stride" else K
+        left = tw.make_tensor_descriptor(a, [M, K], [row, 1], [BM, BK])
         right = tw.make_tensor_descriptor(b, [K, N], [N, 1], [BK, BN])
         for start in range(0, K, BK):
             total = tw.dot(left.load([m, start]), right.load([start, n]), total)
@@ -352,7 +354,7 @@ def described(
     tw.store(c + rows[:, None] * N + columns[None, :], total, mask=inside)
 
 
-@pytest.mark.parametrize("form", ["descriptors", "block pointers"])
+@pytest.mark.parametrize("form", ["descriptors", "constant stride", "block pointers"])
 @pytest.mark.parametrize("setting", BOX_SETTINGS)
 def test_descriptors_and_block_pointers(
     form: str, setting: Setting, rng: np.random.Generator
@@ -360,7 +362,7 @@ def test_descriptors_and_block_pointers(
     M, N, K = 144, 80, 208
     a, b, c = integers(rng, M, K), integers(rng, K, N), poisoned(M, N)
     compiled = launch(
-        described, (2, 2), a, b, c, M, N, K, FORM=form, BM=128, BN=64, BK=32, setting=setting
+        described, (2, 2), a, b, c, M, N, K, FORM=form, ROW=K, BM=128, BN=64, BK=32, setting=setting
     )
     assert_equal(c, a.double() @ b.double())
     assert mapped(compiled) == {"0", "1", "2"}
