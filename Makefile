@@ -138,6 +138,11 @@ bench: setup
 	  echo 'Triton cannot be installed here'
 	@$(VENV_PYTHON) test/benchmark/assembly/generated.py
 	@$(VENV_PYTHON) test/benchmark/assembly/generated_amd.py
+	@test -d $(PEERS)/cutile/cuda/tile || \
+	  $(VENV_PYTHON) -m pip install -q --no-deps --target $(PEERS)/cutile cuda-tile \
+	    nvidia-cuda-tileiras nvidia-cuda-nvcc nvidia-nvvm || \
+	  echo 'cuTile cannot be installed here'
+	@$(VENV_PYTHON) test/benchmark/assembly/generated_hopper.py
 
 portable: setup
 	@cmake --build $(BUILD) --target tilewright_core

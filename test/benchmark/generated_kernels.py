@@ -58,6 +58,7 @@ def layer_norm(out, x, weight, bias, means, scales, row_stride, columns, eps, BL
 def matmul(
     a, b, c, M, N, K, stride_am, stride_ak, stride_bk, stride_bn, stride_cm, stride_cn,
     BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, GROUP: tl.constexpr,
+    MOST: tl.constexpr = None,
 ):  # fmt: skip
     pid = tl.program_id(0)
     tiles_m, tiles_n = tl.cdiv(M, BM), tl.cdiv(N, BN)
@@ -79,13 +80,13 @@ def matmul(
         left = K - start * BK
         x = tl.load(a_at, mask=k[None, :] < left, other=0.0)
         y = tl.load(b_at, mask=k[:, None] < left, other=0.0)
-        acc = tl.dot(x, y, acc)
+        acc = tl.dot(x, y, acc, max_num_imprecise_acc=MOST)
         a_at += BK * stride_ak
         b_at += BK * stride_bk
     m = tile_m * BM + tl.arange(0, BM)
     n = tile_n * BN + tl.arange(0, BN)
     inside = (m[:, None] < M) & (n[None, :] < N)
-    tl.store(c + m[:, None] * stride_cm + n[None, :] * stride_cn, acc.to(tl.float16), mask=inside)
+    tl.store(c + m[:, None] * stride_cm + n[None, :] * stride_cn, acc.to(c.dtype.element_ty), mask=inside)
 
 
 @jit
@@ -148,7 +149,7 @@ CONSTANTS = {
     "add": ROW,
     "softmax": ROW,
     "layer_norm": ROW,
-    "matmul": {"BM": 128, "BN": 128, "BK": 32, "GROUP": 8},
+    "matmul": {"BM": 128, "BN": 128, "BK": 32, "GROUP": 8, "MOST": None},
     "attention": {"BM": 128, "BN": 64, "D": 64, "CAUSAL": True},
     "unrolled": {"PARTS": 64, "SIZE": 32},
 }

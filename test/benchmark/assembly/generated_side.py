@@ -72,24 +72,28 @@ def compile_tilewright(kernels: ModuleType, name: str, arch: str) -> dict[str, A
     return result_of(compiled, forms, to_ptx=to_ptx, total=total, cpu=cpu, stages=stages, assembler=compiled.assembler)
 
 
-def compile_triton(kernels: ModuleType, name: str, arch: str) -> dict[str, Any]:
-    import triton
-    from triton.backends.compiler import GPUTarget
+def triton_source(kernel: Any, entries: list[str], constants: dict[str, Any], is_amd: bool) -> Any:
+    """What Triton compiles, of a kernel with the types of `SIGNATURES`."""
     from triton.compiler import ASTSource
 
-    kernel = getattr(kernels, name)
-    entries = kernels.SIGNATURES[name].split()
-    constants = kernels.CONSTANTS[name]
     # What equals 1 is a constant in Triton.
     values = {n: 1 for n, e in zip(kernel.arg_names, entries, strict=False) if e.endswith(":1")}
     values |= constants
     kinds = {n: e.removesuffix(":16") for n, e in zip(kernel.arg_names, entries, strict=False)}
     signature = kinds | dict.fromkeys(values, "constexpr")
     divisible = {(i,): [["tt.divisibility", 16]] for i, e in enumerate(entries) if ":16" in e}
-    if is_amd(arch):  # what its launcher finds of arrays below 2 GiB, which ours takes for granted
+    if is_amd:  # what its launcher finds of arrays below 2 GiB, which ours takes for granted
         for i, entry in enumerate(entries):
             if entry.startswith("*"):
                 divisible.setdefault((i,), []).append(["tt.pointer_range", 32])
+    numbered = {(kernel.arg_names.index(n),): value for n, value in values.items()}
+    return ASTSource(kernel, signature, numbered, attrs=divisible)
+
+
+def compile_triton(kernels: ModuleType, name: str, arch: str) -> dict[str, Any]:
+    import triton
+    from triton.backends.compiler import GPUTarget
+
     stages: dict[str, float] = {}
 
     def listen(*, times: Any, **_: Any) -> None:
@@ -100,12 +104,8 @@ def compile_triton(kernels: ModuleType, name: str, arch: str) -> dict[str, Any]:
     start, start_cpu = time.perf_counter(), time.process_time()
     with tempfile.TemporaryDirectory() as cache:
         triton.knobs.cache.dir = cache
-        source = ASTSource(
-            kernel,
-            signature,
-            {(kernel.arg_names.index(n),): value for n, value in values.items()},
-            attrs=divisible,
-        )
+        entries = kernels.SIGNATURES[name].split()
+        source = triton_source(getattr(kernels, name), entries, kernels.CONSTANTS[name], is_amd(arch))
         options = {"num_warps": kernels.NUM_WARPS, "num_stages": num_stages(kernels, name, arch)}
         lanes = 64 if arch.startswith("gfx9") else 32
         target = GPUTarget("hip", arch, lanes) if is_amd(arch) else GPUTarget("cuda", int(arch), lanes)

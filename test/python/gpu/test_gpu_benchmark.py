@@ -398,7 +398,8 @@ class Compiled(dict):
         return Grid()
 
 def compile_kernel(kernel, arguments, options):
-    constants = {{n: options.pop(n) for n in kernel.arg_names if n in options}}
+    defaults = {{p.name: p.default for p in kernel.params if p.has_default}}
+    constants = defaults | {{n: options.pop(n) for n in kernel.arg_names if n in options}}
     signature, attributes = dict.fromkeys(constants, "constexpr"), {{}}
     for index, (name, value) in enumerate(zip(kernel.arg_names, arguments)):
         if hasattr(value, "dtype"):

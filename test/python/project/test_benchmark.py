@@ -21,6 +21,8 @@ import amdgcn  # noqa: E402
 import assemblers  # noqa: E402
 import generated  # noqa: E402
 import generated_amd  # noqa: E402
+import generated_hopper  # noqa: E402
+import hopper_rows  # noqa: E402
 import peaks  # noqa: E402
 import releases  # noqa: E402
 import report  # noqa: E402
@@ -181,6 +183,96 @@ def test_sass_is_counted_by_loop_without_the_padding() -> None:
     instructions, (loop,) = sass.parse(text)
     assert len(instructions) == 5
     assert (loop.first, loop.last, loop.opcodes["FADD"]) == (1, 3, 2)
+
+
+WAITS = """
+        /*0000*/                   MOV R1, c[0x0][0x28] ;
+.L_x_1:
+        /*0010*/                   SYNCS.PHASECHK.TRANS64.TRYWAIT P0, [UR5], R5 ;
+        /*0020*/              @!P0 BRA `(.L_x_3) ;
+.L_x_2:
+        /*0030*/                   HGMMA.64x256x16.F32 R24, gdesc[UR8], R24 ;
+        /*0040*/              @!P1 BRA `(.L_x_1) ;
+        /*0050*/                   WARPGROUP.DEPBAR.LE gsb0, 0x0 ;
+        /*0060*/                   F2FP.F16.F32.PACK_AB R24, R25, R24 ;
+        /*0070*/               @P2 BRA `(.L_x_4) ;
+        /*0080*/                   STG.E desc[UR4][R2.64], R24 ;
+.L_x_4:
+        /*0090*/                   EXIT ;
+.L_x_3:
+        /*00a0*/                   SYNCS.PHASECHK.TRANS64.TRYWAIT P0, [UR5], R5 ;
+        /*00b0*/              @!P0 BRA `(.L_x_3) ;
+        /*00c0*/                   BRA `(.L_x_2) ;
+.L_x_5:
+        /*00d0*/                   BRA `(.L_x_5);
+"""
+
+
+def test_a_wait_behind_the_end_is_no_part_of_a_loop() -> None:
+    _, (loop,) = sass.parse(WAITS)
+    assert (loop.first, loop.last) == (1, 4)
+    assert loop.opcodes == {"SYNCS": 1, "BRA": 2, "HGMMA": 1}
+
+
+def test_a_loop_within_a_loop_is_counted_in_both() -> None:
+    back = ".L_x_4:\n /*0088*/ @P3 BRA `(.L_x_0) ;\n"
+    inner, outer = sass.parse(".L_x_0:\n" + WAITS.replace(".L_x_4:\n", back))[1]
+    assert inner.is_innermost and not outer.is_innermost
+    assert inner.opcodes.total() == 4 and outer.opcodes.total() == 10
+
+
+def test_the_epilogue_lies_between_the_last_product_and_the_last_store() -> None:
+    assert sass.instructions_behind_products(WAITS) == 3
+    assert sass.instructions_behind_products(WAITS.replace("STG", "LDG")) == 0
+
+
+def hopper_code(*loops: int, loader: int = 0) -> generated_hopper.Code:
+    return generated_hopper.Code(10.0, 20.0, loops, loader, 100, 168, 0, 0)
+
+
+def test_rows_of_hopper_are_compared_with_each_goal() -> None:
+    product = next(row for row in hopper_rows.ROWS if row.loader_goal)
+    goal, copies = product.goal, product.loader_goal
+    assert generated_hopper.outcome(product, hopper_code(goal, loader=copies)) == "met"
+    assert generated_hopper.outcome(product, hopper_code(goal + 1, loader=copies)) == "NOT MET"
+    assert generated_hopper.outcome(product, hopper_code(goal, loader=copies + 1)) == "NOT MET"
+    causal = next(row for row in hopper_rows.ROWS if row.diagonal_goal)
+    assert generated_hopper.outcome(causal, hopper_code(causal.goal, causal.diagonal_goal)) == "met"
+    assert generated_hopper.outcome(causal, hopper_code(causal.goal, 9999)) == "NOT MET"
+    assert generated_hopper.loops_cell(causal, "tilewright", hopper_code(4, 7, loader=3)) == "4 / 7 + 3"
+    assert generated_hopper.loops_cell(product, "tilewright", hopper_code(4, 7)) == "4"
+
+
+def test_absent_and_refusing_peers_of_hopper_have_no_numbers() -> None:
+    name = hopper_rows.ROWS[0].name
+    refused = generated_hopper.Code(error="SomeError: no such instruction")
+    codes = {name: {"tilewright": {"pointers": hopper_code(5)}, "cutile": {"tiles": refused}}}
+    text = generated_hopper.text_of(codes, {"tilewright": "1", "cutile": "2"})
+    assert "Triton is not installed: its columns are empty" in text
+    (line,) = [line for line in text.splitlines() if line.startswith(f"| {name} | 5 ")]
+    assert line.split(" | ")[3:7] == ["", "", "", "refused: SomeError: no such instruction"]
+
+
+def test_code_for_hopper_is_compiled_and_read() -> None:
+    pytest.importorskip("tilewright._native", reason="the native module is not built")
+    if not assemblers.pin() or sass.find_nvdisasm() is None:
+        pytest.skip("the assemblers and the disassembler of the tests are not installed")
+    codes, versions = generated_hopper.measure(["tilewright"], 1, "fp16 128x256x64")
+    (sides,) = codes.values()
+    assert versions["assembler"] == f"ptxas {assemblers.releases()[0]}"
+    for code in sides["tilewright"].values():
+        assert code.loops[0] <= 48 and 0 < code.loader <= 48 and 64 < code.epilogue <= 300
+        assert code.warnings == code.spilled_bytes == 0 and 0 < code.ptx_ms < code.whole_ms
+
+
+def test_the_page_about_gpu_code_has_the_numbers_of_the_last_run() -> None:
+    rows = json.loads(generated_hopper.RESULTS.read_text())["rows"]
+    page = generated_hopper.SUMMARY.read_text()
+    for row in hopper_rows.ROWS:
+        if row.dtype != "bf16" and row.arch == "90a":
+            code = rows[row.name]["tilewright"]["pointers"]
+            shown = generated_hopper.loops_cell(row, "tilewright", generated_hopper.Code(**code))
+            assert f"| {row.name} | {shown} |" in page
 
 
 def test_generated_code_is_compiled_and_read(tmp_path: pathlib.Path) -> None:

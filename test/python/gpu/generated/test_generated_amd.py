@@ -352,7 +352,7 @@ def test_elements_that_are_read_one_by_one_share_offsets(
     arch: str, tile: tuple[int, int, int], num_stages: int, compiler: None
 ) -> None:
     """No stride is known to be even, and the second operand's columns are neighbours in memory."""
-    constants = dict(zip(("BM", "BN", "BK"), tile, strict=True)) | {"GROUP": 8}
+    constants = dict(zip(("BM", "BN", "BK"), tile, strict=True)) | {"GROUP": 8, "MOST": None}
     names = [p.name for p in kernels.matmul.parameters if p.name not in constants]
     types = "*fp8e5:16 *fp8e5:16 *fp16:16 i32 i32 i32 i32 i32:1 i32:1 i32 i32 i32:1".split()
     signature = dict(zip(names, types, strict=True))
