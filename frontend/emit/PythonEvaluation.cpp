@@ -82,11 +82,12 @@ static LogicalResult reportPython(Emitter &emitter, const Node &site, bool isRun
                                   std::vector<SourceLabel> labels = {}) {
   if (reason.code)
     return emitter.error(reason, site, {});
+  auto [message, hint] = llvm::StringRef(reason.message).split("; hint: ");
+  if (hint.empty())
+    hint = isRuntime ? "use operations of the language on run-time values"
+                     : "compute it outside the kernel and pass it as tw.constexpr";
   return emitter.error(isRuntime ? Code::NotStatic : Code::StaticEvaluation, site,
-                       what + ", which fails" +
-                           (reason.message.empty() ? "" : ": " + reason.message),
-                       isRuntime ? "use operations of the language on run-time values"
-                                 : "compute it outside the kernel and pass it as tw.constexpr",
+                       what + ", which fails" + (message.empty() ? "" : ": " + message), hint,
                        std::move(labels));
 }
 

@@ -226,6 +226,7 @@ FailureOr<PyValue> tw::readAttribute(Emitter &emitter, const PyValue &base, llvm
     return base;
   if (name == "type" && (base.is<Tuple>() || base.is<std::string>() || base.is<None>()))
     return typeOf(emitter, base, node);
+  std::string nearest = nearestName(name, attributesOf(emitter, base));
   if (base.is<std::string>() || base.is<Opaque>() || base.is<Tuple>()) {
     OrReason<PyValue> answer = attributeInPython(emitter, base, name);
     if (answer)
@@ -236,8 +237,9 @@ FailureOr<PyValue> tw::readAttribute(Emitter &emitter, const PyValue &base, llvm
         (why.contains(": ") && !why.starts_with("AttributeError")))
       return emitter.error(Code::StaticEvaluation, node, "`" + name + "` cannot be used: " + why,
                            "only what the capture of the kernel can follow is part of it");
+    if (why.consume_back("`?")) // as modules of the language say it
+      nearest = why.split("; did you mean `").second;
   }
-  std::string nearest = nearestName(name, attributesOf(emitter, base));
   return emitter.error(
       Code::UnknownAttribute, node, describe(base, node) + " has no attribute `" + name + "`",
       base.is<Tuple>() && name == "append" ? "write xs = xs + (x,): lists are tuples"

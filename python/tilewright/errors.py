@@ -8,6 +8,7 @@ from .native.errors import ArgumentRangeError as ArgumentRangeError
 from .native.errors import CompilationError as CompilationError
 from .native.errors import CompileError as CompileError
 from .native.errors import DeviceError as DeviceError
+from .native.errors import GridNameError as GridNameError
 from .native.errors import InternalError as InternalError
 from .native.errors import LaunchError as LaunchError
 from .native.errors import OutOfResources as OutOfResources

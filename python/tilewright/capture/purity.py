@@ -246,6 +246,11 @@ def is_pure_module(module: str) -> bool:
 def _refuse_known(value: Any) -> None:
     """Judge what is not made of code that can be read: by its module and its name."""
     module, name = _full_name(value)
+    if value is breakpoint:
+        raise ImpureCall(
+            "no debugger stops in a kernel, which Python never runs; hint: print values by "
+            "tw.device_print; the device `reference` runs programs one after the other"
+        )
     is_class_of_torch = isinstance(value, type) and module.partition(".")[0] == "torch"
     if not is_class_of_torch and not is_pure(module, name):
         raise ImpureCall(f"`{module}.{name}` may give another answer the next time")

@@ -7,6 +7,8 @@ passes a marker on, so that the compiler reports it at its line.
 
 from __future__ import annotations
 
+import difflib
+import sys
 import types
 from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
@@ -38,6 +40,10 @@ def reason_of(module: str, name: str) -> str:
             return UNSUPPORTED[dotted]
         dotted = dotted.rpartition(".")[0]
     return ""
+
+
+# What users call modules.
+_ALIASES = {"tilewright": "tw", "tilewright.language": "tl", "tilewright.triton.language": "tl"}
 
 
 def is_of_language(module: str) -> bool:
@@ -73,6 +79,15 @@ def names_of(module: str) -> Callable[[str], NoReturn]:
             raise AbsentNameError(
                 f"{module}.{name} is not implemented", code="TW0430", hint=hint
             )
-        raise AttributeError(f"module {module!r} has no attribute {name!r}")
+        raise AttributeError(
+            f"module {module!r} has no attribute {name!r}{_suggestion(module, name)}"
+        )
 
     return refuse
+
+
+def _suggestion(module: str, name: str) -> str:
+    """The name nearest to a misspelt one of a module of the language."""
+    known = [] if name.startswith("_") else dir(sys.modules[module])
+    close = difflib.get_close_matches(name, known, n=1)
+    return f"; did you mean `{_ALIASES.get(module, module)}.{close[0]}`?" if close else ""

@@ -28,8 +28,8 @@ from .parameters import Binder, Parameter, parameters_of
 from .parts import part_names, spread_parts
 from .ranges import OPENED, is_profiled, range_of
 from .references import ByReference
-from .refusals import not_prepared, too_deep
-from .run import check_stores, launch, resolve_grid
+from .refusals import not_prepared, of_arguments, too_deep
+from .run import GridArguments, check_stores, launch, resolve_grid
 from .stand_ins import stand_in
 from .tiers import make_tiers
 from .graphs.traced import inlined_getitem, inlined_launch, inlined_run, launch_traced
@@ -266,8 +266,9 @@ class JITFunction(FromSignature, Inspection, KernelInterface, ByReference):
 
     def _grid_arguments(
         self, values: tuple[Any, ...], options: Options, kwargs: Mapping[str, Any]
-    ) -> dict[str, Any]:
-        return {**options._asdict(), **kwargs, **dict(zip(self._binder.names, values))}
+    ) -> GridArguments:
+        named = dict(zip(self._binder.names, values))
+        return GridArguments({**options._asdict(), **kwargs, **named})
 
     def _read(
         self, values: tuple[Any, ...]
@@ -334,7 +335,10 @@ class JITFunction(FromSignature, Inspection, KernelInterface, ByReference):
             return None
         if (forbids := hooks.compilation.before) and forbids(self, request, is_warmup):
             return None
-        kernel = compile_request(request)
+        try:
+            kernel = compile_request(request)
+        except CompileError as error:
+            raise of_arguments(error, request) from error.__cause__
         kernel.kernel_function = self
         kernel.name = self._name_of(request)
         hooks.load_start(None, None, kernel.name, {}, kernel.key)

@@ -317,6 +317,8 @@ class Binder:
         ]
         unknown = [n for n in rest if n not in self.names and n not in OPTIONS]
         hint = f"{unknown[0]!r} is not a parameter" if unknown else ""
+        if self.names[0] == "self" and not unknown:
+            hint = "`self` is a parameter like others: put @staticmethod above @tw.jit, and leave it out"
         return self._error(f"lacks the arguments {', '.join(f'`{n}`' for n in missing)}", hint)
 
     def read_options(

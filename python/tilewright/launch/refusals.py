@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from ..capture import SourceTooDeep
@@ -49,6 +50,34 @@ def _entries_of(request: Request) -> tuple[dict[str, Any], dict[str, Any], list[
         else:
             unnamed.append(name)
     return types, values, unnamed
+
+
+def of_arguments(error: CompileError, request: Request) -> CompileError:
+    """The error of a kernel; of types, with a note for each argument that its lines name and that kernels only
+    hand on, as they do with text and None. The error itself where there is none."""
+    notes = [
+        f"  = note: `{name}` is an argument of the launch: {what}; kernels compute with arrays and numbers"
+        for name, facts, value in zip(request.parameters, request.facts, request.constants)
+        if not isinstance(facts, Facts)
+        and (what := _text_of(value))
+        and re.search(rf"^\s*\d+ \|.*\b{re.escape(name)}\b", error.rendered, re.MULTILINE)
+    ]
+    if not notes or error.code != "TW0103":
+        return error
+    rendered = "\n".join([error.rendered.rstrip("\n"), *notes]) + "\n"
+    parts = {"code": error.code, "hint": error.hint, "rendered": rendered}
+    return type(error)(error.message, **parts, report={**error.report, "rendered": rendered})
+
+
+def _text_of(value: Any) -> str:
+    """A constant that is neither a number nor an object of the language; empty for those."""
+    if value is None:
+        return "None"
+    if isinstance(value, str):
+        return f"the string {value[:40]!r}"
+    if type(value) in (list, tuple):
+        return f"a {type(value).__name__} of {len(value)}"
+    return ""
 
 
 def too_deep(error: SourceTooDeep) -> CompileError:

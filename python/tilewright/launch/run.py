@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import difflib
 import operator
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 from . import hooks
 from .arguments import Reinterpreted, current_stream, is_of_jax, mark_written
@@ -15,7 +16,8 @@ from ..compile.facts import Facts
 from .options import Chosen
 from .simulated import options_of_launch
 from ..compile import CompiledKernel
-from ..native.errors import LaunchError, raise_report
+from ..compile.options import COMPILED
+from ..native.errors import GridNameError, LaunchError, raise_report
 from ..native import knobs, native
 
 Programs = tuple[int, int, int]
@@ -28,6 +30,8 @@ def resolve_grid(grid: Any, arguments: Mapping[str, Any] | None) -> Programs:
     if type(grid) is tuple and len(grid) == 1 and type(grid[0]) is int and 0 <= grid[0] <= _LARGEST:
         return grid[0], 1, 1
     if callable(grid):
+        if type(arguments) is not GridArguments:
+            arguments = GridArguments(arguments or {})
         grid = grid(arguments)
     try:
         extents = tuple(map(operator.index, grid))
@@ -41,6 +45,19 @@ def resolve_grid(grid: Any, arguments: Mapping[str, Any] | None) -> Programs:
             raise _grid_error(f"the grid {extents} is {problem} in dimension {axis}")
     x, y, z = (*extents, 1, 1)[:3]
     return x, y, z
+
+
+class GridArguments(dict[str, Any]):
+    """The arguments and options of a launch by name, as the function of its grid gets them."""
+
+    def __missing__(self, name: object) -> NoReturn:
+        close = difflib.get_close_matches(str(name), self, n=1)
+        there = ", ".join(f"`{known}`" for known in self if known not in COMPILED)
+        raise GridNameError(
+            f"the grid's function asks for `{name}`, but the launch has no such argument",
+            code="TW0402",
+            hint=f"did you mean `{close[0]}`?" if close else f"it may ask for {there}",
+        )
 
 
 def _single_extent(grid: Any) -> int:

@@ -113,6 +113,13 @@ class ArgumentRangeError(LaunchError, OverflowError):
     """A number that is too large or too small for its parameter."""
 
 
+class GridNameError(LaunchError, KeyError):
+    """The function of a grid asks for an argument that the launch does not have."""
+
+    def __str__(self) -> str:
+        return self.rendered  # a KeyError's would be quoted
+
+
 class DeviceError(TilewrightError, RuntimeError):
     """A kernel failed while it ran: a failed assertion, an access out of bounds."""
 

@@ -50,6 +50,41 @@ def test_a_refused_kernel_has_its_message(function: Callable[..., None]) -> None
     assert message == golden.read_text()
 
 
+def shifted(x, n):
+    i = tw.arange(0, 8)
+    tw.store(x + i, i + n)
+
+
+@pytest.mark.parametrize(
+    ("value", "what"),
+    [("8", "the string '8'"), (None, "None"), ([8], "a tuple of 1"), ((1, 2), "a tuple of 2")],
+)
+def test_arguments_that_are_no_numbers_are_named(value: object, what: str) -> None:
+    with pytest.raises(tw.CompileError) as caught:
+        tw.jit(shifted)[(1,)](np.zeros(8, np.float32), value)
+    note = f"`n` is an argument of the launch: {what}; kernels compute with arrays and numbers"
+    assert caught.value.code == "TW0103" and note in str(caught.value)
+    assert note in caught.value.report["rendered"]
+
+
+def test_constants_that_no_line_of_an_error_names_are_left_out() -> None:
+    def wrong(x, n, mode):
+        if mode == "add":
+            tw.store(x, tw.arange(0, 8) < "8")
+
+    with pytest.raises(tw.CompileError) as caught:
+        tw.jit(wrong)[(1,)](np.zeros(8, np.float32), 5, "add")
+    assert caught.value.code == "TW0103" and "note:" not in str(caught.value)
+
+
+def test_a_misspelt_name_of_a_module_is_told_the_nearest() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'laod'; did you mean `tw.load`?"):
+        tw.laod  # noqa: B018
+    assert not hasattr(tw, "laod") and not hasattr(tw, "nothing_is_like_this")
+    with pytest.raises(AttributeError, match="no attribute 'qqqqqq'$"):
+        tw.qqqqqq  # noqa: B018
+
+
 def test_no_golden_message_is_left_over() -> None:
     names = {path.stem for path in (GOLDEN / "errors").iterdir()}
     assert names == {function.__name__ for function in KERNELS}

@@ -169,6 +169,33 @@ def test_a_grid_may_be_computed_from_the_arguments(fake: FakeNative, kernel: Any
     assert fake.launches[-1][1] == (4, 8, 1)
 
 
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [("BLOCKS", "did you mean `BLOCK`?"), ("rows", "it may ask for `out`, `x`, `n`, `BLOCK`")],
+)
+def test_a_grid_asks_for_arguments_of_the_launch(
+    fake: FakeNative, kernel: Any, name: str, hint: str
+) -> None:
+    with pytest.raises(tw.LaunchError, match=f"asks for `{name}`") as error:
+        kernel[lambda meta: (meta[name],)](*arrays(), 60)
+    assert code_of(error) == "TW0402" and hint in str(error.value)
+    assert isinstance(error.value, KeyError)  # as Triton raises
+    kernel[lambda meta: (meta.get(name, 3),)](*arrays(), 60)
+    assert fake.launches[-1][1] == (3, 1, 1)
+
+
+class Holder:
+    @tw.jit
+    def scale(self, out, x):
+        tw.store(out, x)
+
+
+def test_a_kernel_in_a_class_is_given_no_self() -> None:
+    with pytest.raises(tw.LaunchError, match="lacks the arguments `x`") as error:
+        Holder().scale[(1,)](*arrays())
+    assert code_of(error) == "TW0404" and "put @staticmethod above @tw.jit" in str(error.value)
+
+
 @pytest.mark.parametrize("grid", [0, (0,), (4, 0), (4, 4, 0), lambda arguments: (0,)])
 def test_zero_programs_run_nothing(fake: FakeNative, kernel: Any, grid: Any) -> None:
     assert kernel[grid](*arrays(), 60) is None
