@@ -12,7 +12,7 @@ import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 from weakref import WeakSet
 
 PREFIX = "TILEWRIGHT_"
@@ -38,6 +38,34 @@ KNOBS: dict[str, str] = {
     "processor that memory suffices for",
     "JIT": "deny: a launch never compiles; what was neither prepared nor is on disk is a LaunchError",
 }
+
+
+# The field of Settings that a knob fills.
+_FIELDS = {
+    "DEVICE": "device",
+    "CACHE_DIR": "cache_directory",
+    "CACHE_RO": "cache_layers",
+    "CACHE": "is_cache_enabled",
+    "CUDA_LIBRARY": "cuda_library",
+    "HIP_LIBRARY": "hip_library",
+    "ASSEMBLERS": "assemblers",
+    "NUM_THREADS": "num_threads",
+    "DUMP": "dump_directory",
+    "OVERRIDE": "override_directory",
+    "REMARKS": "shows_remarks",
+    "DEBUG": "is_debug",
+    "BOUNDS": "bounds",
+    "TUNE_WORKERS": "tune_workers",
+    "JIT": "is_jit_denied",
+}
+
+
+class Knob(NamedTuple):
+    """A knob as it is now."""
+
+    name: str  # without the prefix
+    value: str  # as one would write it in the environment; empty for nothing
+    origin: str  # "environment", "default" or "set by the program"
 
 
 class Listener(Protocol):
@@ -71,6 +99,7 @@ class Settings:
 
 
 _settings: Settings | None = None
+_changed: set[str] = set()  # the knobs that the program has set
 # Counts the resets: what a thread read before one is not kept after it.
 _num_resets = 0
 _lock = threading.Lock()
@@ -123,9 +152,28 @@ def change(name: str, value: str) -> None:
     """Set a knob for the rest of the process and for its children; an empty text takes it back."""
     if value:
         os.environ[PREFIX + name] = value
+        _changed.add(name)
     else:
         os.environ.pop(PREFIX + name, None)
+        _changed.discard(name)
     reset()
+
+
+def listed() -> list[Knob]:
+    """All knobs with their values and where those come from."""
+    now = settings()
+    knobs = []
+    for name in KNOBS:
+        value = getattr(now, _FIELDS[name])
+        if name == "JIT":
+            text = "deny" if value else "allow"
+        elif isinstance(value, tuple):
+            text = ":".join(value)
+        else:
+            text = "" if value is None else str(int(value) if isinstance(value, bool) else value)
+        origin = "environment" if _value(name) else "default"
+        knobs.append(Knob(name, text, "set by the program" if name in _changed else origin))
+    return knobs
 
 
 def freeze() -> None:

@@ -1,4 +1,4 @@
-"""The command `tilewright`: explain, info, cache, compile, export, tune and verify."""
+"""The command `tilewright`, whose parser it has, and its part `compile`."""
 
 from __future__ import annotations
 
@@ -9,14 +9,20 @@ import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from . import cache_command, explain_command, export_command, tune_command, verify_command
+from . import (
+    cache_command,
+    explain_command,
+    export_command,
+    machine_command,
+    tune_command,
+    verify_command,
+)
 from ..native import knobs
 from ..native.version import __version__
 from ..compile import Request, binary_stage_of, compile_request, inspect, stages_of
 from ..native.errors import TilewrightError, with_visible_controls
-from ..native.targets import device_named
 from ..explain import explain_request
-from ..export.entries import say, suggestion
+from ..export.entries import suggestion
 from .request_options import add_request_arguments, read_request
 
 
@@ -51,9 +57,7 @@ def _parser() -> argparse.ArgumentParser:
 
     explain_command.add_command(commands)
 
-    info = commands.add_parser("info", help="version, devices, threads, knobs")
-    info.set_defaults(run=_info)
-
+    machine_command.add_command(commands)
     cache_command.add_command(commands)
 
     compile_ = commands.add_parser("compile", help="compile one kernel and write a stage")
@@ -77,29 +81,6 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-_NO_ASSEMBLER = "none, a GPU's driver assembles at load (pip install nvidia-cuda-nvcc)"
-
-
-def _info(options: argparse.Namespace) -> int:
-    del options
-    from ..native import native
-
-    settings = knobs.settings()
-    print(f"tilewright {__version__}")
-    try:
-        module = native()
-        print(f"build     {module.build_id()}")
-        print(f"devices   {', '.join(module.targets())}")
-        print(f"threads   {module.num_threads()}")
-        for target in module.targets():
-            if binary_stage_of(target) == "cubin" and not device_named(target).is_simulated:
-                say(f"assembler {target}: {module.assembler_of(target) or _NO_ASSEMBLER}")
-    except ImportError as error:
-        print(f"build     {error}")
-    say(f"cache     {settings.cache_directory if settings.is_cache_enabled else 'off'}")
-    print("\nenvironment:")
-    for name, meaning in knobs.KNOBS.items():
-        print(f"  {knobs.PREFIX}{name:<12} {meaning}")
     return 0
 
 

@@ -129,10 +129,10 @@ def test_the_command_names_the_assembler_of_each_architecture(tmp_path: Path) ->
 
 
 def command_lines(environment: dict[str, str]) -> dict[str, str]:
-    script = "import sys; from tilewright.tools.cli import main; sys.exit(main(['info']))"
-    words = [line.split(" ", 1)[1] for line in run(script, **environment).splitlines()
-             if line.startswith("assembler ")]  # fmt: skip
-    return dict(line.split(": ", 1) for line in words)
+    script = "import sys; from tilewright.tools.cli import main; sys.exit(main(['targets']))"
+    head, *rows = run(script, **environment).splitlines()
+    at = head.index("assembler")
+    return {row.split()[0]: row[at:] for row in rows if row.startswith("nvidia:")}
 
 
 def test_a_missing_file_is_warned_of(monkeypatch: pytest.MonkeyPatch) -> None:
