@@ -12,14 +12,15 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 from ..native.errors import LaunchError
 from .kept.recall import Question
 from .kept.records import readable_config
 
-# How long a rank waits for rank 0 to begin with a key, and then to finish; measuring takes minutes where
-# many configurations compile for long.
+# The most that a rank waits for rank 0 to begin with a key, and then to finish; measuring takes minutes
+# where many configurations compile for long. A job with a shorter timeout of its own waits for that.
 WAIT_SECONDS = 600.0
 _PREFIX = "tilewright/tune"
 
@@ -40,7 +41,7 @@ def decided(
 ) -> Any:
     """The only candidate, or what `decide` gives: here, or in a job of several on rank 0."""
     if len(candidates) == 1:
-        return candidates[0]
+        decide = partial(next, iter(candidates))
     return _agreed(ask(), candidates, decide) if is_one_of_many() else decide()
 
 
@@ -50,6 +51,8 @@ def _agreed(question: Question, candidates: Sequence[Any], decide: Callable[[], 
     job = _Job()
     slot = job.slot(question)
     if job.rank != 0:
+        if len(candidates) == 1:
+            return _only(candidates[0], job, slot, question)
         return _chosen(candidates, _wait(job, slot, question), job, question)
     if job.store.check([f"{slot}/chosen"]):  # of an earlier group of the same processes
         return _chosen(candidates, json.loads(job.store.get(f"{slot}/chosen")), job, question)
@@ -57,6 +60,7 @@ def _agreed(question: Question, candidates: Sequence[Any], decide: Callable[[], 
     job.store.set(f"{slot}/begun", json.dumps(described))
     job.store.append(f"{_PREFIX}/{question.kernel}/keys", f"({_spoken(question)}) ")
     try:
+        _refuse_other_sets(job, slot, question)
         chosen = decide()
     except BaseException as error:  # an interrupt, too: the others wait
         job.store.set(f"{slot}/chosen", json.dumps({"failure": f"{type(error).__name__}: {error}"}))
@@ -84,6 +88,12 @@ class _Job:
                 hint="initialize it by env://, tcp:// or a store",
             )
 
+    @property
+    def seconds(self) -> float:
+        """The most that a rank waits: the timeout of the job (`init_process_group(timeout=...)`), and no
+        more than `WAIT_SECONDS`."""
+        given = getattr(self.store, "timeout", None)
+        return min(WAIT_SECONDS, given.total_seconds()) if given else WAIT_SECONDS
 
     def slot(self, question: Question) -> str:
         """Where a choice is written: by kernel, key, and how often this process has chosen for them,
@@ -109,8 +119,8 @@ def _spoken(question: Question) -> str:
     return ", ".join([*(f"{name}={value}" for name, value in question.key.items()), *question.types])
 
 
-def _wait(job: _Job, slot: str, question: Question) -> dict[str, Any]:
-    """What rank 0 has chosen for a key."""
+def _wait(job: _Job, slot: str, question: Question, only: Any = None) -> Any:
+    """What rank 0 has chosen for a key; `only`, where there is one, if rank 0 has no others."""
     begun = json.loads(_read(job, f"{slot}/begun", question, "has not launched it for these"))
     for field, what in (("meaning", "another text of"), ("candidates", "other configurations of")):
         if begun[field] != getattr(question, field):
@@ -118,13 +128,34 @@ def _wait(job: _Job, slot: str, question: Question) -> dict[str, Any]:
                 f"rank 0 tunes {what} {question.kernel} than rank {job.rank} has, for "
                 f"{_spoken(question)}"
             )
-    return json.loads(_read(job, f"{slot}/chosen", question, "has not finished with them"))
+    return only or json.loads(_read(job, f"{slot}/chosen", question, "has not finished with them"))
+
+
+def _only(candidate: Any, job: _Job, slot: str, question: Question) -> Any:
+    """The only candidate of a rank that need not wait. It says so before it looks for what rank 0 has,
+    which says so first, too: one of them finds where they differ."""
+    job.store.append(f"{slot}/single", f"{job.rank}:{question.candidates} ")
+    return _wait(job, slot, question, candidate) if job.store.check([f"{slot}/begun"]) else candidate
+
+
+def _refuse_other_sets(job: _Job, slot: str, question: Question) -> None:
+    """Raise LaunchError TW0427 on rank 0 where a rank has a single configuration, and not that of rank 0."""
+    if not job.store.check([f"{slot}/single"]):
+        return
+    for entry in job.store.get(f"{slot}/single").decode().split():
+        rank, _, candidates = entry.partition(":")
+        if candidates != question.candidates:
+            raise _disagreement(
+                f"rank {rank} has a single configuration of {question.kernel} for {_spoken(question)}, and "
+                "rank 0 has others"
+            )
 
 
 def _read(job: _Job, name: str, question: Question, what: str) -> bytes:
-    end = time.monotonic() + WAIT_SECONDS
+    seconds = job.seconds
+    end = time.monotonic() + seconds
     try:
-        job.store.wait([name], timedelta(seconds=WAIT_SECONDS))
+        job.store.wait([name], timedelta(seconds=seconds))
         return job.store.get(name)
     except (RuntimeError, ValueError) as error:  # DistStoreError is a RuntimeError
         if time.monotonic() < end:
@@ -135,7 +166,7 @@ def _read(job: _Job, name: str, question: Question, what: str) -> bytes:
     others = job.store.get(keys).decode().rstrip() if job.store.check([keys]) else "nothing"
     raise _disagreement(
         f"rank {job.rank} waits for the configuration of {question.kernel} for {_spoken(question)}, and "
-        f"rank 0 {what} after {WAIT_SECONDS:.0f} s; it has tuned the kernel for {others}"
+        f"rank 0 {what} after {seconds:.0f} s; it has tuned the kernel for {others}"
     )
 
 

@@ -17,15 +17,17 @@ pytestmark = pytest.mark.skipif(
 # Each rank measures other times: alone, rank r would choose the r-th configuration.
 RANK = '''
 import sys
+from datetime import timedelta
 import torch
 import torch.distributed as dist
 import tilewright as tw
-from tilewright.tuning import ranks
 from test_tuning_store import add, blocks
 
 rank, folder, case = int(sys.argv[1]), sys.argv[2], sys.argv[3]
-dist.init_process_group("gloo", init_method=f"file://{folder}/meeting", rank=rank, world_size=3)
-ranks.WAIT_SECONDS = 5.0 if case == "absent" else 100.0
+dist.init_process_group(
+    "gloo", init_method=f"file://{folder}/meeting", rank=rank, world_size=3,
+    timeout=timedelta(seconds=9 if case == "absent" else 100),
+)
 measured = []
 
 
@@ -38,6 +40,8 @@ def bench(launch, quantiles):
 
 
 sizes = (32, 64, 256) if case == "candidates" and rank == 2 else (32, 64, 128)
+if case == "single" and rank != 1 or case == "one" and rank == 1:  # one on rank 0, or on another
+    sizes = (64,)
 
 
 def launch(n, configs=sizes):
@@ -56,12 +60,17 @@ try:
         chosen.sort()
     elif case == "absent" and rank == 0:
         launch(7)
+    elif case == "own" and rank == 0:
+        pass  # of a stage that rank 0 does not have, without a choice
+    elif case == "own":
+        chosen.append(launch(8, (64,)))
     else:
         chosen.append(launch(7 if case == "absent" and rank == 1 else 8))
 except tw.LaunchError as error:
     chosen.append(f"{error.code} {error.message}")
-print(len(measured), chosen)
-dist.barrier()
+print(len(measured), chosen, flush=True)
+if case != "absent":  # whose job has no time for it
+    dist.barrier()
 '''
 
 
@@ -105,7 +114,30 @@ def test_ranks_that_rank_0_leaves_alone_are_told(compiler: None, tmp_path: Path)
     assert first == "3 []"
     assert second.startswith("0 [") and "TW0427" not in second
     assert "TW0427 rank 2 waits for the configuration of add for n=8" in third
-    assert "has tuned the kernel for (n=7, " in third
+    assert "has not launched it for these after 9 s; it has tuned the kernel for (n=7, " in third
+
+
+def test_a_rank_with_a_single_candidate_is_asked_as_others_are(compiler: None, tmp_path: Path) -> None:
+    """Ranks 0 and 2 have one, rank 1 has three: it is told so, and nobody waits for what never comes."""
+    first, second, third = ranks(tmp_path, "single")
+    assert "TW0427 rank 0 tunes other configurations of add than rank 1 has, for n=8" in second
+    assert first == third == "0 [64]"
+
+
+def test_a_single_candidate_is_not_taken_where_rank_0_has_others(compiler: None, tmp_path: Path) -> None:
+    """Either of the two finds it, whichever is the later; rank 2 is told."""
+    first, second, third = ranks(tmp_path, "one")
+    found = [text for text in (first, second) if "TW0427" in text]
+    assert found and any(
+        "rank 1 has a single configuration of add for n=8" in text
+        or "rank 0 tunes other configurations of add than rank 1 has" in text
+        for text in found
+    )
+    assert ("TW0427" in third) == ("TW0427" in first)
+
+
+def test_single_candidates_of_ranks_without_rank_0_do_not_wait(compiler: None, tmp_path: Path) -> None:
+    assert ranks(tmp_path, "own") == ["0 []", "0 [64]", "0 [64]"]
 
 
 def test_a_failure_of_rank_0_is_every_rank_s(compiler: None, tmp_path: Path) -> None:
