@@ -125,13 +125,15 @@ def chosen_way(kernel: Any, arguments: dict[str, Any]) -> dict[str, Any]:
     tuner = kernel
     while not hasattr(tuner, "configs_timings"):
         tuner = tuner.fn
-    best = tuner.cache.get(tuner._key(arguments))
+    best = tuner.known_choice(arguments)
     fitting = [way for way in ways if best and best.all_kwargs().items() <= way.items()]
     if not fitting:
         raise unclear(
             name,
-            f"it has {len(ways)} configurations, and nothing can be measured while JAX traces",
-            "launch it for NumPy arrays of these types before, or give the constants of one: "
+            f"it has {len(ways)} configurations, none was chosen for these arguments, and nothing can be "
+            "measured while JAX traces",
+            "launch it for NumPy arrays of these types before, in this process or with cache_results=True "
+            "in an earlier one, or give the constants of one: "
             "tw.jax.call(kernel.fn, ..., BLOCK=128)",
         )
     return fitting[0]

@@ -29,7 +29,7 @@ from .kept.recall import find_record, keep, make_record, question_of, timings_of
 from .kept.records import fastest
 from .measurement import Measurement
 from .model.shortlist import MEASURED_OF_SPACES, Shortlist, checked_most, shortlist
-from .ranks import decided
+from .ranks import decided, is_one_of_many
 from .refusals import refuse_to_measure
 from .report import Report
 from .spaces import configs_of
@@ -191,6 +191,17 @@ class Autotuner(Wrapper):
             decide = partial(self._decide, candidates, key, arguments, args, kwargs, grid)
             ask = partial(question_of, self.fn, candidates, self.keys, key)
             config = self.cache[key] = decided(candidates, ask, decide)
+        return config
+
+    def known_choice(self, arguments: Arguments) -> Config | None:
+        """The configuration that was chosen for such arguments (arrays, or what has their shape and
+        dtype), by this process or one before; nothing is measured. None without one."""
+        key = self._key(arguments)
+        config = self.cache.get(key)
+        if config is None and not is_one_of_many():  # where rank 0 asks the store for all
+            config = self._recall(self._pruned({}, arguments), key)
+            if config is not None:
+                self.cache[key] = config
         return config
 
     def _decide(

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import threading
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -363,13 +364,45 @@ def test_configurations_are_chosen_before() -> None:
 
     x = numbers(100)
     function = tw.jax.call(tuned, grid=grid, out_shapes=((100,), "float32"), n=100)
-    with pytest.raises(tw.LaunchError, match="2 configurations, and nothing can be measured") as error:
+    with pytest.raises(tw.LaunchError, match="2 configurations, none was chosen") as error:
         jax.jit(function)(x, x)
     assert error.value.code == "TW0444"
     inside = tw.jax.call(tuned.fn, grid=grid, out_shapes=((100,), "float32"), n=100, BLOCK=32)
     np.testing.assert_allclose(inside(x, x), 4 * x, rtol=1e-6)
     tuned[grid](x, x, np.empty(100, np.float32), 100)
     np.testing.assert_allclose(jax.jit(function)(x, x), 4 * x, rtol=1e-6)
+
+
+@pytest.mark.parametrize("library", ["numpy", "torch"])
+def test_a_choice_of_an_earlier_process_is_found(tmp_path: Path, library: str) -> None:
+    """The store is asked for what the stand-ins of JAX's arrays say; another shape has no choice."""
+    times = iter((2.0, 1.0))
+
+    def bench(launch: Any, quantiles: Any) -> float:
+        launch()
+        return next(times)
+
+    def tuner() -> Any:
+        configs = [tw.Config({"BLOCK": 32}), tw.Config({"BLOCK": 64})]
+        return tw.autotune(configs, key=["n"], do_bench=bench, store=tmp_path / "store")(
+            tw.jit(add_scaled.fn)
+        )
+
+    def grid(arguments: Any) -> tuple[int]:
+        return (tw.cdiv(arguments["n"], arguments["BLOCK"]),)
+
+    arrays = numbers(100), numbers(100, seed=8), np.empty(100, np.float32)
+    if library == "torch":
+        arrays = tuple(map(pytest.importorskip("torch").from_numpy, arrays))
+    tuner()[grid](*arrays, 100, 2.0)
+    later = tuner()
+    x, y = numbers(100), numbers(100, seed=8)
+    function = tw.jax.call(later, grid=grid, out_shapes=((100,), "float32"), n=100, scale=2.0)
+    np.testing.assert_allclose(jax.jit(function)(x, y), expected(x, y), rtol=1e-6)
+    assert [config.kwargs["BLOCK"] for config in later.cache.values()] == [64]
+    other = tw.jax.call(later, grid=grid, out_shapes=((50,), "float32"), n=50, scale=2.0)
+    with pytest.raises(tw.LaunchError, match="none was chosen"):
+        jax.jit(other)(x[:50], y[:50])
 
 
 def test_a_changed_kernel_is_compiled_again() -> None:

@@ -48,8 +48,10 @@ class Record:
 
     @property
     def question(self) -> tuple[str, ...]:
-        """What the record answers: everything but the device, the build and the measurements."""
-        return (self.kernel, self.meaning, self.candidates, _text(self.key), _text(self.types))
+        """What the record answers: everything but the device, the build and the measurements. Arrays of
+        torch, NumPy and JAX with equal elements are alike."""
+        types = [name.removeprefix("torch.") for name in self.types]
+        return (self.kernel, self.meaning, self.candidates, _text(self.key), _text(types))
 
     @property
     def identity(self) -> tuple[str, ...]:
