@@ -273,17 +273,22 @@ class Measurement:
         if tuner.check == "sim":
             configs = [config for config in configs if self._is_clean(config)]
         isolated = [c for c in configs if can_isolate(self.kernels[c])]
-        # Workers get the arrays once, and hooks may give each configuration others.
-        has_hooks = tuner.user_defined_pre_hook or any(c.pre_hook for c in configs)
-        if has_hooks or not (tuner.isolate and workers and len(configs) > 1 and isolated):
+        if not (tuner.isolate and workers and len(configs) > 1 and isolated):
             return [*configs]
-        launches = self._launches(isolated)
-        told = self._counting("run alone", len(launches))
+        # Workers get the arrays as they are then, and hooks may leave others for each configuration.
+        has_hooks = tuner.user_defined_pre_hook or any(c.pre_hook for c in configs)
+        groups = [[config] for config in isolated] if has_hooks else [isolated]
+        told = self._counting("run alone", len(isolated))
         share = _SHARE_OF_RUNS * (self.begin + self.budget - time.monotonic())
-        each = min(LONGEST_RUN, share * min(workers, len(launches)) / max(1, len(launches)))
-        failures = failures_alone(
-            launches, workers, each, time.monotonic() + share, told, self.alone
-        )
+        each, deadline = share / len(groups), time.monotonic() + share
+        failures: dict[Config, TilewrightError] = {}
+        for group in groups:
+            launches = self._launches(group)
+            seconds = min(LONGEST_RUN, each * min(workers, len(group)) / len(group))
+            failures |= failures_alone(launches, workers, seconds, deadline, told, self.alone)
+            for config in launches if has_hooks else ():
+                if config not in failures:
+                    tuner.post_hook({**self.arguments, **config.all_kwargs()}, exception=None)
         for config, error in failures.items():
             self._fail(config, error)
         return [config for config in configs if config not in failures]
@@ -296,8 +301,8 @@ class Measurement:
         """The launches of configurations, for other processes."""
         launches: dict[Config, Launch] = {}
         for config in configs:
-            self.tuner.prepare(config, {**self.arguments, **config.all_kwargs()}, self.saved)
             try:
+                self.tuner.prepare(config, {**self.arguments, **config.all_kwargs()}, self.saved)
                 found = launches_of(lambda c=config: self.call(c, False))
             except TilewrightError:  # which its launch here raises again
                 continue

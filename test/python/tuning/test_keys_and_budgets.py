@@ -60,3 +60,33 @@ def test_hooks_that_give_each_configuration_other_arrays() -> None:
     x, out = np.arange(64, dtype=np.float32), np.zeros(64, np.float32)
     tuned[(1,)](np.array([64]), x, out)
     assert (out == x).all() and not tuned.report.left_out
+
+
+@pytest.mark.parametrize("place", ["tuner", "configuration"])
+def test_what_crashes_on_what_its_hook_has_left_is_left_out(place: str) -> None:
+    """The first run is in a worker with hooks, too, after the hook and on its arrays."""
+    events: list[tuple[str, int]] = []
+
+    def bounds(arguments: dict[str, Any], **_: Any) -> None:
+        events.append(("before", arguments["F"]))
+        arguments["ends"][:] = 1 << 40 if arguments["F"] == 2 else 64
+
+    def after(arguments: dict[str, Any], exception: Exception | None) -> None:
+        events.append(("failed" if exception else "after", arguments["F"]))
+
+    @tw.jit
+    def shifted(ends, x, out, F: tw.constexpr):
+        i = tw.arange(0, 64)
+        tw.store(out + i, tw.load(x + i + tw.load(ends) - 64) + 0 * F)
+
+    hook = {"pre_hook": bounds}
+    configs = [tw.Config({"F": f}, **(hook if place == "configuration" else {})) for f in (1, 2, 3)]
+    given = hook if place == "tuner" else {}
+    tuned = tw.autotune(configs, [], post_hook=after, **given)(shifted)
+    x, out = np.arange(64, dtype=np.float32), np.zeros(64, np.float32)
+    tuned[(1,)](np.array([64]), x, out)
+    assert (out == x).all() and tuned.best_config.kwargs["F"] != 2
+    assert [(row.config.kwargs["F"], row.code) for row in tuned.report.left_out] == [(2, "TW0446")]
+    assert events[:6] == [
+        (what, f) for f in (1, 2, 3) for what in ("before", "after") if (what, f) != ("after", 2)
+    ] + [("failed", 2)]
