@@ -12,6 +12,9 @@ import argparse
 import math
 import os
 import statistics
+import subprocess
+import sys
+import tempfile
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -103,16 +106,32 @@ def row_of(name: str, shape: Shape, rounds: int, seconds: float) -> Row:
 
 
 def tuning_seconds(name: str, shape: Shape, most: int | None) -> float:
-    """How long the first launch of an autotuned kernel takes that measures so many configurations, in
-    a cache of its own."""
+    """How long the first launch of an autotuned kernel takes that measures so many configurations. The
+    compiler is loaded before."""
     workload = WORKLOADS[name]
     tuned = tw.autotune(
         space=workload.space, constraints=[workload.constraint], key=[], measure_at_most=most
-    )(tw.jit(workload.kernel.fn))
+    )(workload.kernel)
+    loads = WORKLOADS["gelu"]
+    loads.kernel[loads.grid](**loads.arguments(64), BLOCK=64)
     arguments = workload.arguments(*shape)
     start = time.perf_counter()
     tuned[workload.grid](**arguments)
     return time.perf_counter() - start
+
+
+def compared_seconds(name: str, pairs: int) -> tuple[float, float]:
+    """The least seconds of tunings of a kernel's first shape with the model and with all configurations,
+    in turns, each in a process and a cache of its own."""
+    taken: dict[str, list[float]] = {"few": [], "all": []}
+    for _ in range(pairs):
+        for which, times in taken.items():
+            with tempfile.TemporaryDirectory() as cache:
+                environment = {**os.environ, "TILEWRIGHT_CACHE_DIR": cache}
+                command = [sys.executable, __file__, "--only", name, "--one-tuning", which]
+                made = subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE)
+            times.append(float(made.stdout))
+    return min(taken["few"]), min(taken["all"])
 
 
 def table(rows: Sequence[Row]) -> str:
@@ -137,16 +156,20 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5, help="rounds over all configurations")
     parser.add_argument("--seconds", type=float, default=0.01, help="of a configuration in a round")
     parser.add_argument("--write", action="store_true", help=f"write {RESULT.name}")
+    parser.add_argument("--pairs", type=int, default=5, help="tunings that are timed")
+    parser.add_argument("--one-tuning", choices=("few", "all"), help=argparse.SUPPRESS)
     options = parser.parse_args()
+    if options.one_tuning:
+        name, most = options.only[0], None if options.one_tuning == "few" else 10**6
+        print(tuning_seconds(name, WORKLOADS[name].shapes[0], most))
+        return
     rows: list[Row] = []
     for name in options.only or WORKLOADS:
         for shape in WORKLOADS[name].shapes:
             rows.append(row_of(name, shape, options.rounds, options.seconds))
             print(table(rows[-1:]).splitlines()[2], flush=True)
     name, shape = "matmul", WORKLOADS["matmul"].shapes[0]
-    os.environ["TILEWRIGHT_CACHE"] = "0"  # each compiles what it measures
-    tw.knobs.reset()
-    few, every = (min(tuning_seconds(name, shape, most) for _ in range(2)) for most in (None, 10**6))
+    few, every = compared_seconds(name, options.pairs)
     speed = (
         f"\nThe first launch of {name} for {' x '.join(map(str, shape))}: {every:.2f} s with all\n"
         f"configurations, {few:.2f} s with {MEASURED_OF_SPACES} by the model, {every / few:.1f} times as fast.\n"

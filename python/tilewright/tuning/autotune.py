@@ -35,7 +35,7 @@ from .report import Report
 from .spaces import configs_of
 from .tiered import general_binaries
 from .trials import Trials, launch_of
-from .workers import most_workers
+from .workers import most_workers, start_ahead
 
 Hook = Callable[..., None]
 
@@ -214,6 +214,8 @@ class Autotuner(Wrapper):
             start = time.perf_counter()
             refuse_to_measure(self.__name__, key)
             warm = partial(self._call, args=args, kwargs=kwargs, grid=grid, warmup=True)
+            if self.measure_at_most is not None and len(candidates) > self.measure_at_most > 1:
+                start_ahead(min(most_workers(), self.measure_at_most))  # while the model predicts
             self.shortlist = shortlist(candidates, self.measure_at_most, warm, arguments, grid)
             config = self._measure(self.shortlist.measured, arguments, args, kwargs, grid)
             if not (self.report and self.report.is_interrupted):

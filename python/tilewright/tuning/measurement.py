@@ -16,6 +16,7 @@ from .checked_runs import check_accesses
 from .compilations import LONGEST, Compilations, compile_beside, missing, requests_of
 from .configurations import Arguments, Config
 from .isolation import LONGEST_RUN, Launch, can_isolate, failures_alone, launches_of, times_elsewhere
+from .model.shortlist import TOLERATED
 from .refusals import hopeless, out_of_time
 from .race import Race, Runner, fastest
 from .report import MEASURED, SAME, SLOWER, WRONG, Progress, Report, Row
@@ -258,7 +259,7 @@ class Measurement:
 
         race = Race(
             [*self.runners.values()], tuner.warmup_ms, tuner.rep_ms, self.begin + self.budget,
-            failed, show,
+            failed, show, TOLERATED if tuner.shortlist.reasons else 0.0,
         )  # fmt: skip
         race.start(told)
         for config in self._untried(configs):

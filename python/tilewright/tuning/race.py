@@ -103,13 +103,15 @@ class Race:
     """Measures runners against each other. `warmup` and `rep` are milliseconds for each; all together
     never take more than that many times their number, nor longer than `deadline`, a time of
     `time.monotonic()`. `failed` is told of a runner whose launch raises, and of what it raises;
-    `told` is called when runners are dropped."""
+    `told` is called when runners are dropped. The race ends early where the fastest takes at most
+    `tolerated` of its time longer than any other, as far as the intervals say."""
 
     def __init__(
         self, runners: Sequence[Runner], warmup: float, rep: float, deadline: float,
-        failed: Callable[[Runner, Exception], bool], told: Callable[[], None],
+        failed: Callable[[Runner, Exception], bool], told: Callable[[], None], tolerated: float = 0.0,
     ) -> None:  # fmt: skip
         self.runners = list(runners)
+        self.tolerated = tolerated
         self.warmup, self.rep, self.deadline = warmup, rep, deadline
         self.failed, self.told = failed, told
 
@@ -129,7 +131,7 @@ class Race:
         if self.rep > 0:
             self._run_rounds(runners, self.warmup + self.rep)
             rivals = self._rivals()
-            while rivals and (quota := self._left(rivals)) > 0:
+            while rivals and not self._is_decided() and (quota := self._left(rivals)) > 0:
                 before = sum(r.spent for r in rivals)
                 self._run_rounds(rivals, max(r.spent for r in rivals) + quota)
                 if sum(r.spent for r in rivals) == before:
@@ -183,9 +185,14 @@ class Race:
         runner.turns += 1
 
     def _is_decided(self) -> bool:
-        """Returns true if at most one runner is left."""
+        """Returns true if at most one runner is left, or none that is faster by more than is tolerated."""
         left = [r for r in self.runners if not r.is_out]
-        return len(left) <= 1
+        if len(left) <= 1 or not self.tolerated:
+            return len(left) <= 1
+        best = min(left, key=lambda r: r.median)
+        has_turns = min(r.turns for r in left) >= _FEWEST_TURNS
+        least = min(r.interval[0] for r in left if r is not best)
+        return has_turns and best.interval[1] <= (1 + self.tolerated) * least
 
     def _drop(self) -> None:
         left = [r for r in self.runners if not r.is_out and r.times]

@@ -126,6 +126,16 @@ def _take_idle() -> Worker | None:
         return None
 
 
+def start_ahead(count: int) -> None:
+    """Start processes, so that there are `count` without a task: they are ready while this process does
+    something else. Where none can be started, the first task says so."""
+    try:
+        for _ in range(count - len(_idle)):
+            _idle.append(Worker())
+    except OSError:
+        pass
+
+
 os.register_at_fork(after_in_child=_forget)
 atexit.register(_end)
 

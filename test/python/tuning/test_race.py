@@ -33,10 +33,10 @@ class Clock:
 
 def race(
     clock: Clock, costs: Sequence[Callable[[], float]], deadline: float = math.inf,
-    failed: Callable[[Any, Exception], bool] = lambda runner, error: False,
+    failed: Callable[[Any, Exception], bool] = lambda runner, error: False, tolerated: float = 0.0,
 ) -> tuple[list[Runner], bool]:  # fmt: skip
     runners = [Runner(clock.launch(i, cost)) for i, cost in enumerate(costs)]
-    both = Race(runners, 25, 100, deadline, failed, lambda: None)
+    both = Race(runners, 25, 100, deadline, failed, lambda: None, tolerated)
     both.start(lambda: None)
     return runners, both.finish()
 
@@ -82,6 +82,23 @@ def test_close_ones_are_raced_again(monkeypatch: pytest.MonkeyPatch) -> None:
     slow = [noisy(1.9, 10 + i) for i in range(12)]
     runners, is_sure = race(clock, [noisy(1.0, 1), noisy(1.01, 2), *slow])
     assert is_sure and runners[1].is_out and runners[0].spent > 100  # more than a measurement has
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_race_ends_where_none_is_faster_by_more_than_is_tolerated(
+    monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    """Ones that are close are not told apart, and one that is a twentieth faster is still found."""
+    medians = [1.0, 1.004, 1.002, 1.05, 1.06, 1.08]
+    costs = [[noisy(m, 10 * seed + i) for i, m in enumerate(medians)] for _ in range(2)]
+    launches: list[int] = []
+    for tolerated, cost in zip((0.0, 0.02), costs):
+        clock = Clock(monkeypatch)
+        runners, _ = race(clock, cost, tolerated=tolerated)
+        launches.append(len(clock.order))
+        best = min((r for r in runners if not r.is_out), key=lambda r: r.median)
+        assert medians[runners.index(best)] <= 1.004
+    assert launches[1] < 0.7 * launches[0]
 
 
 def test_turns_alternate_so_that_a_drift_hits_all(monkeypatch: pytest.MonkeyPatch) -> None:

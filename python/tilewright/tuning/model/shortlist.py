@@ -12,6 +12,9 @@ from .predict import predicted
 
 # Of the configurations of a space so many are measured where nobody says another number.
 MEASURED_OF_SPACES = 6
+# How much longer the chosen one of a shortlist may take than another of it: the model leaves out some that
+# are as much faster, so that no more is gained by telling close ones apart.
+TOLERATED = 0.02
 # Configurations whose code is looked at for each one that is measured, where looking costs a compilation.
 _COMPILED_PER_MEASURED = 3
 # One that is predicted to take so many times as long as the best is not measured: the model is off by
