@@ -3,7 +3,7 @@
 `python test/benchmark/tuning.py` measures every configuration of every space (tuning_kernels.py) for
 each shape, in rounds, so that all of them see the same neighbours on the machine, and takes the least
 time of each. Regret is how much longer the chosen configuration takes than the best one: the model's
-first choice, and the fastest of its first eight. `--write` puts the table into results/tuning.md.
+first choice, and the fastest of the eight that it would have measured. `--write` puts the table into results/tuning.md.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ import tilewright as tw
 from tilewright.native import native
 from tilewright.tuning.model.predict import predicted
 from tilewright.tuning.kept.recall import describe_device
-from tilewright.tuning.model.shortlist import MEASURED_OF_SPACES
+from tilewright.tuning.model.shortlist import MEASURED_OF_SPACES, worth_measuring
 from tilewright.tuning.spaces import expand
 from tuning_kernels import WORKLOADS, Shape, Workload
 
@@ -34,8 +34,8 @@ MEASURED = 8
 HEAD = """# The tuning model beside measurements
 
 `rank` is Spearman's correlation of predicted and measured times over all configurations, `first`
-and `best of 8` how much longer the model's first choice and the fastest of its first eight take
-than the fastest of all. `model` is the time of all predictions, in which nothing is compiled.
+and `best of 8` how much longer the model's first choice and the fastest of its shortlist of eight
+take than the fastest of all. `model` is the time of all predictions, in which nothing is compiled.
 
 """
 
@@ -99,8 +99,9 @@ def row_of(name: str, shape: Shape, rounds: int, seconds: float) -> Row:
     launch = workload.kernel[workload.grid]
     calls = [partial(launch, **arguments, **config.all_kwargs()) for config in configs]
     taken = measure(calls, rounds, seconds)
-    order = sorted(range(len(configs)), key=lambda index: known[index])
-    regrets = [min(taken[i] for i in order[:count]) / min(taken) - 1 for count in (1, MEASURED)]
+    times = dict(zip(configs, known))
+    chosen = (worth_measuring(times, count, configs) for count in (1, MEASURED))
+    regrets = [min(taken[configs.index(c)] for c in found) / min(taken) - 1 for found in chosen]
     correlation = statistics.correlation(ranks(known), ranks(taken))
     return Row(name, shape, len(configs), model_ms, correlation, *regrets)
 

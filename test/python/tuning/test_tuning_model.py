@@ -14,7 +14,7 @@ from tilewright.tuning.model import gpu, machine, predict
 from tilewright.tuning.model.requests import candidate_of
 from tilewright.tuning.model.text import TileType
 from tilewright.tuning.model.work import Work, times
-from tilewright.tuning.model.shortlist import shortlist
+from tilewright.tuning.model.shortlist import shortlist, worth_measuring
 
 pytestmark = pytest.mark.usefixtures("compiler")
 
@@ -237,6 +237,62 @@ def test_the_list_of_what_is_measured() -> None:
     assert shortlist(every, None, warm, arguments, tiles).measured == every
     assert shortlist(every[:3], 3, warm, arguments, tiles).measured == every[:3]
     assert shortlist(every, 3, lambda c: None, arguments, tiles).measured == every, "nothing to go by"
+
+
+def test_the_list_is_not_of_neighbours_alone() -> None:
+    """The best by the model are alike in what it does not know; one that is far from them is on the list."""
+    every = [tw.Config({"BM": 1 << i, "BN": 1 << j}) for i in range(6) for j in range(6)]
+    times = {c: 1 + 0.02 * (abs(c.kwargs["BM"] - 4) + abs(c.kwargs["BN"] - 4)) for c in every}
+    chosen = [(c.kwargs["BM"], c.kwargs["BN"]) for c in worth_measuring(times, 6, every)]
+    assert chosen[0] == (4, 4) and len({*chosen}) == 6
+    steps = [abs(math.log2(m / 4)) + abs(math.log2(n / 4)) for m, n in chosen]
+    assert max(steps) >= 3 and sum(step <= 1 for step in steps) >= 3
+    assert worth_measuring(times, 1, every) == every[14:15]
+    times[every[0]] = 1e3
+    assert every[0] not in worth_measuring(times, 35, every), "no place for what is hopeless"
+    odd = [tw.Config({"BLOCK": b}) for b in (8, 16)] + [tw.Config({"OTHER": "x"}, num_warps=8)]
+    assert len(worth_measuring(dict.fromkeys(odd, 1.0), 2, odd)) == 2
+
+
+def test_rows_that_are_named_in_memory_are_read_along() -> None:
+    """The elements of a row lie beside each other, wherever the row is."""
+
+    @tw.jit
+    def rows_of(table, ids, out, D, ROWS: tw.constexpr, BLOCK: tw.constexpr):
+        rows, columns = tw.arange(0, ROWS), tw.arange(0, BLOCK)
+        at = tw.load(ids + rows)[:, None] * D + columns[None, :]
+        tw.store(out + rows[:, None] * D + columns[None, :], tw.load(table + at))
+
+    arrays = {"table": np.zeros((9, 64), np.float32), "ids": np.zeros(8, np.int32)}
+    arguments = {**arrays, "out": np.zeros((8, 64), np.float32), "D": 64}
+    done = work(rows_of, arguments, (1,), ROWS=8, BLOCK=64)
+    strides = [a.place.strides for a in done.accesses if a.place and len(a.type.shape) == 2]
+    assert strides == [(None, 1.0), (64.0, 1.0)]
+
+    @tw.jit
+    def counted(bounds, x, out, BLOCK: tw.constexpr):
+        total = tw.zeros((BLOCK,), tw.float32)
+        for i in range(tw.load(bounds)):
+            total += tw.load(x + i * BLOCK + tw.arange(0, BLOCK))
+        tw.store(out + tw.arange(0, BLOCK), total)
+
+    x = np.zeros(64, np.float32)
+    ragged = {"bounds": np.zeros(1, np.int32), "x": x, "out": x}
+    assert time_of(counted, ragged, (1,), BLOCK=16) > 0
+
+
+def test_reductions_cost_what_they_combine_by() -> None:
+    @tw.jit
+    def largest(x, out, N: tw.constexpr, WHERE: tw.constexpr):
+        v = tw.load(x + tw.arange(0, N))
+        tw.store(out, tw.argmax(v, axis=0) if WHERE else tw.max(v, axis=0).to(tw.int32))
+
+    arguments = {"x": np.zeros(4096, np.float32), "out": np.zeros(1, np.int32)}
+    steps = [
+        sum(a.steps for a in work(largest, arguments, (1,), N=4096, WHERE=where).arithmetic if "reduce" in a.kind)
+        for where in (False, True)
+    ]
+    assert steps[0] == 1 and steps[1] > 8
 
 
 def refuse(config: Any, bad: Any, warm: Any) -> Any:

@@ -29,9 +29,9 @@ _CHAIN = 5.0
 # Lines at the start of a run that no prefetcher has seen coming: streams are known after three misses.
 _UNSEEN_LINES = 3
 _MASK = 2.5  # comparing two halves of indices, combining, and replacing what is masked off
-# Handing out a program to a thread, and entering its code: a counter that all threads add to, a call,
-# and the constants' setup.
-_PROGRAM = 150.0
+# The next program of those that a thread was handed: the loop around it, and what its code sets up. A
+# program of one store takes 7 cycles.
+_PROGRAM = 20.0
 # Entering the loops over one tile: a branch that is predicted wrong now and then, addresses and bounds.
 _TILE = 15.0
 # Starting all threads and waiting for them.
@@ -75,11 +75,12 @@ def _arithmetic(done: Arithmetic, processor: Processor) -> float:
     width = max(done.type.element_bytes, 1.0)
     vectors = _vectors(rows * columns, width, processor)
     if kind[0] in ("tile.reduce", "tile.scan"):
-        each = _SIMPLE * vectors
-        if kind[1] == "last":  # and then across each row's vector: a shuffle and an operation a step
+        step = _SIMPLE * done.steps
+        each = step * vectors
+        if kind[1] == "last":  # and then across each row's vector: shuffles and operations of each step
             lanes = min(columns, processor.vector_bytes / width)
-            each = _SIMPLE * rows * _vectors(columns, width, processor)
-            each += (rows * 4.0 * _SIMPLE + _CHAIN) * math.log2(max(2.0, lanes))
+            each = step * rows * _vectors(columns, width, processor)
+            each += (rows * (3.0 * _SIMPLE + step) + _CHAIN * done.steps) * math.log2(max(2.0, lanes))
         if kind[0] == "tile.scan":
             each *= math.log2(max(2.0, processor.vector_bytes / width)) * 2
         return each * times(done.loops)

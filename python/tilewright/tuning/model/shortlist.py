@@ -20,6 +20,9 @@ _COMPILED_PER_MEASURED = 3
 # One that is predicted to take so many times as long as the best is not measured: the model is off by
 # less.
 _HOPELESS = 2.5
+# Steps from one configuration to another that is far from it: twice the size in one direction and half of
+# it in another are near.
+_FAR = 3
 
 
 class Shortlist(NamedTuple):
@@ -48,13 +51,50 @@ def shortlist(
     if not times or not refined:
         return Shortlist(list(candidates), {}, {})
     times = {**times, **refined}
-    order = _ordered(refined)
-    kept = [config for config in order if times[config] <= _HOPELESS * times[order[0]]][:most]
+    kept = worth_measuring(refined, most, candidates)
     for config in candidates:
         if config not in kept and config not in reasons:
             slower = times[config] / times[kept[0]]
             reasons[config] = f"not measured: {slower:.2f} times the best by the model"
     return Shortlist(kept, times, reasons)
+
+
+def worth_measuring(
+    times: Mapping[Any, float], most: int, candidates: Sequence[Any]
+) -> list[Any]:
+    """At most so many configurations of those with a time, in the order of these. A little more than half are
+    the first, the others the first that are far from all that were taken, and then less and less far:
+    neighbours are alike in what the model does not know."""
+    order = _ordered(times)
+    order = [config for config in order if times[config] <= _HOPELESS * times[order[0]]]
+    values: dict[str, list[Any]] = {}
+    for config in candidates:
+        for name, value in config.all_kwargs().items():
+            values.setdefault(name, []).append(value)
+    scale = {name: _steps(found) for name, found in values.items()}
+    places = {
+        config: [scale[name][repr(value)] for name, value in sorted(config.all_kwargs().items())]
+        for config in order
+    }
+    taken = list(order[: most // 2 + 1][:most])
+    for distance in range(_FAR, 0, -1):
+        for config in order:
+            is_far = all(_distance(places[config], places[other]) >= distance for other in taken)
+            if len(taken) < most and is_far:
+                taken.append(config)
+    return [config for config in order if config in taken]
+
+
+def _steps(values: Sequence[Any]) -> dict[str, int]:
+    """The place of each value among all of a parameter, numbers by their size."""
+    distinct = {repr(value): value for value in values}
+    numbers = all(isinstance(value, (int, float)) for value in distinct.values())
+    return {text: at for at, text in enumerate(sorted(distinct, key=distinct.get if numbers else None))}
+
+
+def _distance(a: Sequence[int], b: Sequence[int]) -> float:
+    """How many steps to the next value of a parameter lead from one place to another."""
+    return sum(abs(x - y) for x, y in zip(a, b)) if len(a) == len(b) else math.inf
 
 
 def checked_most(most: Any, fn: Any) -> int | None:

@@ -53,11 +53,12 @@ class Product(NamedTuple):
 
 class Arithmetic(NamedTuple):
     """An operation on each element of a tile; `kind` is the operation's name, of a reduction with the
-    axis behind it."""
+    axis behind it, and `steps` how many operations combine two elements of it."""
 
     kind: str
     type: TileType
     loops: tuple[Loop, ...]
+    steps: int = 1
 
 
 class Kept(NamedTuple):
@@ -187,7 +188,7 @@ class _Walk:
     def _loop(self, loop: Operation, loops: tuple[Loop, ...]) -> None:
         low, high, step = (self.known.get(name) for name in loop.operands[:3])
         trips = _UNKNOWN_TRIPS
-        if low and high and step and step.base:
+        if low and high and step and step.base and math.isfinite(high.base - low.base):
             trips = max(0.0, math.ceil((high.base - low.base) / step.base))
         if trips == 0:
             return
@@ -230,7 +231,8 @@ class _Walk:
             axis = re.search(r"axis (\d+)", operation.text)
             whole = operation.types[0]
             is_last = axis is not None and int(axis[1]) == len(whole.shape) - 1
-            self.work.arithmetic.append(Arithmetic(f"{name} {'last' if is_last else 'outer'}", whole, loops))
+            kind, steps = f"{name} {'last' if is_last else 'outer'}", max(1, len(operation.body) - 1)
+            self.work.arithmetic.append(Arithmetic(kind, whole, loops, steps))
         elif operation.results and type.shape and name not in _FREE:
             if operation.results[0] not in self.addresses and "ptr" not in type.element:
                 self.work.arithmetic.append(Arithmetic(name, type, loops))
@@ -271,6 +273,8 @@ class _Walk:
         index, bound = (self.known.get(name) for name in operation.operands[:2])
         if not operation.text.startswith((" slt", " ult")) or index is None or bound is None:
             return None
+        if math.isnan(bound.base):
+            return None
         moved = [axis for axis, stride in enumerate(index.strides) if stride]
         if len(moved) != 1 or None in index.coefficients.values():
             return None
@@ -306,6 +310,8 @@ class _Walk:
             return Place(float(self.work.grid[axis] // 2), (), {f"program {axis}": 1.0})
         if name == "tile.num_programs":
             return Place(float(self.work.grid[int(operation.text.split()[0])]))
+        if name == "tile.load" and operation.type.element.startswith("i"):
+            return self._unknown(len(operation.type.shape))
         if name == "tile.arange":
             start = re.search(r"(-?\d+) to", operation.text)
             return Place(float(start[1]) if start else 0.0, (1.0,))
@@ -313,6 +319,12 @@ class _Walk:
         if not inputs or any(place is None for place in inputs):
             return None
         return _derived(operation, [place for place in inputs if place is not None])
+
+
+    def _unknown(self, rank: int) -> Place:
+        """Numbers from memory, such as rows of a table: other ones for each element, program and turn."""
+        names = [*(loop.name for loop in self.loops), *(f"program {axis}" for axis in range(3))]
+        return Place(math.nan, (None,) * rank, dict.fromkeys(names))
 
 
 def _constant(operation: Operation) -> Place | None:
@@ -384,6 +396,8 @@ def _multiple(a: Place, b: Place) -> Place:
     for x, factor in ((a, b), (b, a)):
         if _is_uniform(factor) and not factor.coefficients:
             scale = factor.base
+            if math.isnan(scale):
+                break
             strides = tuple(None if s is None else s * scale for s in x.strides)
             moved = {axis: None if c is None else c * scale for axis, c in x.coefficients.items()}
             return Place(x.base * scale, strides, moved)
