@@ -12,6 +12,10 @@ static int tw_holds(const struct tw_kernel *kernel, const struct tw_fact *fact,
     return (value & (uint64_t)(fact->value - 1)) == 0;
   case TW_NON_NEGATIVE:
     return value >> (kernel->arguments[fact->argument].bits - 1) == 0;
+  case TW_AT_LEAST:
+    return (int64_t)value >= fact->value;
+  case TW_AT_MOST:
+    return (int64_t)value <= fact->value;
   default:
     for (unsigned i = 0; i < kernel->num_arguments; ++i)
       if (i != fact->argument && kernel->arguments[i].is_pointer && values[i] == value)
@@ -50,8 +54,11 @@ static int tw_refuse_fact(const struct tw_kernel *kernel, const struct tw_varian
                    "%s, and `%s` is 0x%" PRIx64 ", not a multiple of %" PRId64, start,
                    argument->name, value, fact->value);
   if (fact->assumption == TW_EQUALS)
-    return tw_fail(error, TILEWRIGHT_NO_VARIANT,
-                   "%s, and `%s` is %" PRId64 " instead of %" PRId64, start, argument->name, number,
+    return tw_fail(error, TILEWRIGHT_NO_VARIANT, "%s, and `%s` is %" PRId64 " instead of %" PRId64,
+                   start, argument->name, number, fact->value);
+  if (fact->assumption == TW_AT_LEAST || fact->assumption == TW_AT_MOST)
+    return tw_fail(error, TILEWRIGHT_NO_VARIANT, "%s, and `%s` is %" PRId64 ", %s than %" PRId64,
+                   start, argument->name, number, fact->assumption == TW_AT_LEAST ? "less" : "more",
                    fact->value);
   if (fact->assumption == TW_DIVISIBLE)
     return tw_fail(error, TILEWRIGHT_NO_VARIANT,

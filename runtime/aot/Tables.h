@@ -8,7 +8,9 @@ enum tw_assumption {
   TW_EQUALS,       /* the integer is `value` */
   TW_DIVISIBLE,    /* by `value`, a power of two: an integer or an address */
   TW_NON_NEGATIVE, /* as a signed number */
-  TW_DISJOINT      /* no other pointer is equal */
+  TW_DISJOINT,     /* no other pointer is equal */
+  TW_AT_LEAST,     /* the integer, as a signed number, is `value` or more */
+  TW_AT_MOST       /* ... or less */
 };
 struct tw_fact {
   uint8_t assumption, argument;

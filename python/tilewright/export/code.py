@@ -32,7 +32,7 @@ _PARTS = (
 _OWN_INCLUDE = re.compile(r'#include "runtime/aot/.*"\n')
 _ASSUMPTIONS = {
     "equals": "TW_EQUALS", "divisible": "TW_DIVISIBLE", "non_negative": "TW_NON_NEGATIVE",
-    "disjoint": "TW_DISJOINT",
+    "disjoint": "TW_DISJOINT", "at_least": "TW_AT_LEAST", "at_most": "TW_AT_MOST",
 }  # fmt: skip
 _MAKERS = {"cuda": "TW_CUDA", "hip": "TW_HIP"}  # by `Code.backend`
 

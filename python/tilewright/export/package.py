@@ -39,7 +39,7 @@ from .specializations import (
     several_signatures,
     undecided,
 )
-from .tuned import Choice, choices_of
+from .tuned import Choice, choices_of, ranged
 from .wrapped import refuse_choices, unwrapped
 
 _FORMS = ("a", "c", "torch", *FRAMEWORKS)
@@ -98,7 +98,8 @@ class Package:
         launches give the grid. `options` are num_warps and the like. A second call with the same name
         adds to it. `tuned` is a store of autotuning (`tilewright tune export`): a kernel under autotune then
         has its configuration of each key for just the key's integers, and for all others the one
-        that was the least slower than the best over all keys. Raises UnsupportedError TW0801, TW0802 or
+        that was the least slower than the best over all keys. Where its autotune has a `bucket`, launches
+        take the configuration of the group that is the nearest. Raises UnsupportedError TW0801, TW0802 or
         TW0804, and LaunchError TW0425 or TW0426 for a store.
         """
         if tuned is not None:
@@ -136,7 +137,8 @@ class Package:
         name: str = "",
     ) -> Package:
         """Add what autotuning chose: for each key that it has met, a specialization for the key's
-        integers with the constants and options of the best configuration. Shapes that it has not met
+        integers (of the nearest group, where it has a `bucket`) with the constants and options of the best
+        configuration. Shapes that it has not met
         need an `add` beside it. Returns the package. Raises UnsupportedError TW0801 where nothing was
         chosen yet."""
         if not isinstance(tuned, Autotuner):  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -148,12 +150,14 @@ class Package:
         if not tuned.cache:
             hint = "launch the kernel for the shapes that are to ship"
             raise undecided(entry.name, "autotuning has chosen nothing yet", hint)
-        for key, best in tuned.cache.items():
-            # (tuple, (type, value) of each key argument, element types)
-            exact = {
-                argument: value[1] for argument, value in zip(tuned.keys, key[1:]) if value[0] is int
-            }
-            self._add_choice(entry, signature, constexpr, Choice(best, exact), grid)
+        # (tuple, (type, value) of each key argument, element types)
+        chosen = [
+            Choice(best, {n: value[1] for n, value in zip(tuned.keys, key[1:]) if value[0] is int})
+            for key, best in tuned.cache.items()
+        ]
+        types, _ = self._read(function, signature, dict(constexpr or {}))
+        for choice in ranged(chosen, tuned, types):
+            self._add_choice(entry, signature, constexpr, choice, grid)
         self.kernels[entry.name] = entry
         return self
 
@@ -174,7 +178,9 @@ class Package:
         if not self._is_whole(function, types, constants):
             self._refuse_missing(function, types, constants)
         expressions = split_grid(grid) if grid is not None else ()
-        entry.specializations.append(Specialization(types, constants, options, expressions))
+        entry.specializations.append(
+            Specialization(types, constants, options, expressions, ranges=choice.ranges)
+        )
         entry.shapes |= {*choice.exact}
 
     def _add_from_store(
@@ -398,6 +404,7 @@ def _manifest_of(kernel: ExportedKernel) -> dict[str, Any]:
         "variants": [
             {
                 "facts": specialization.types,
+                "ranges": {key: [*ends] for key, ends in sorted(specialization.ranges.items())},
                 "constants": {key: repr(v) for key, v in sorted(specialization.constants.items())},
                 "options": {key: repr(v) for key, v in sorted(specialization.options.items())},
                 "grid": list(specialization.grid),

@@ -53,20 +53,25 @@ class Argument:
 class Assumption(NamedTuple):
     """What a specialization takes for granted of an argument: a row of runtime/aot/Tables.h."""
 
-    kind: str  # "equals", "divisible", "non_negative", "disjoint"
+    kind: str  # "equals", "at_least", "at_most", "divisible", "non_negative", "disjoint"
     argument: int
     value: int = 0
 
 
+Range = tuple["int | None", "int | None"]
+
+
 @dataclass
 class Specialization:
-    """One binary for each target: types and facts of some parameters, values of the others."""
+    """One binary for each target: types and facts of some parameters, values of the others. `ranges` are the
+    least and the greatest integer, None for no bound, that launches take it for; any would do."""
 
     types: dict[str, str]
     constants: dict[str, Any]
     options: dict[str, Any]
     grid: tuple[str, ...]
     assumptions: list[Assumption] = field(default_factory=list[Assumption])
+    ranges: Mapping[str, Range] = field(default_factory=dict[str, Range])
 
     def facts(self) -> dict[str, Facts]:
         """The facts of the parameters that have a type."""
@@ -75,11 +80,16 @@ class Specialization:
     def describe(self, arguments: Sequence[Argument]) -> str:
         """The arguments as messages name the specialization: `x: *fp32:16, n=4096`."""
         return ", ".join(
-            f"{a.name}: {self.types[a.name]}".replace(": " + a.type + ":=", "=")
+            f"{a.name}: {self.types[a.name]}".replace(": " + a.type + ":=", "=") + self._bounds(a.name)
             if a.name in self.types
             else f"{a.name}={self.constants[a.name]}"
             for a in arguments
         )
+
+    def _bounds(self, name: str) -> str:
+        low, high = self.ranges.get(name, (None, None))
+        from_low, to_high = f" from {low}" if low is not None else "", f" to {high}" if high is not None else ""
+        return from_low + to_high
 
     def made_exact(self, arguments: Sequence[Argument], constants: Container[str]) -> Specialization:
         """The same, where integers that others pass are ones of the argument's type whose values are
@@ -89,7 +99,7 @@ class Specialization:
             name, value = argument.name, values.get(argument.name)
             if argument.is_integer and isinstance(value, int) and name not in constants:
                 types[name] = f"{argument.type}:={int(values.pop(name))}"
-        return Specialization(types, values, self.options, self.grid)
+        return Specialization(types, values, self.options, self.grid, ranges=self.ranges)
 
 
 def undecided(kernel: str, message: str, hint: str = "") -> UnsupportedError:
@@ -165,6 +175,9 @@ def assume(specialization: Specialization, kernel: str, arguments: Sequence[Argu
         if fact.known is not None:
             rows.append(Assumption("equals", index, fact.known))
             continue
+        low, high = specialization.ranges.get(argument.name, (None, None))
+        rows += [Assumption("at_least", index, low)] if low is not None else []
+        rows += [Assumption("at_most", index, high)] if high is not None else []
         if fact.divisibility > 1:
             rows.append(Assumption("divisible", index, fact.divisibility))
         if fact.is_non_negative:
@@ -188,10 +201,11 @@ def _implied(rows: Sequence[Assumption], arguments: Sequence[Argument]) -> set[t
 def specificity(
     specialization: Specialization, arguments: Sequence[Argument]
 ) -> tuple[int, ...]:
-    """How much is assumed: exact values first, then divisibility, signs, arrays that are apart. What
+    """How much is assumed: exact values first, then ranges, divisibility, signs, arrays that are apart. What
     takes fewer arguments than another specialization has the greater one."""
     held = [kind for kind, _ in _implied(specialization.assumptions, arguments)]
-    return tuple(map(held.count, ("equals", "divisible", "non_negative", "disjoint")))
+    counted = tuple(map(held.count, ("equals", "divisible", "non_negative", "disjoint")))
+    return counted[:1] + (len(specialization.ranges),) + counted[1:]
 
 
 def in_order(
