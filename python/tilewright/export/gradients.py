@@ -28,11 +28,16 @@ def _type(argument: Argument) -> str:
     return "const at::Tensor &" if argument.is_pointer else _number(argument)
 
 
-def _operator(package: str, kernel: ExportedKernel) -> str:
+def parameter_types(kernel: ExportedKernel) -> list[str]:
+    """The types in C++ of an operator's arguments, where sizes may be symbols."""
+    return [_type(argument) for _, argument in schema_arguments(kernel)]
+
+
+def called_operator(package: str, kernel: ExportedKernel) -> str:
     """The statement that finds an operator, whose calls torch dispatches."""
     count = len(kernel.rules.outputs)
     returned = ("void", "at::Tensor")[count] if count < 2 else f"std::tuple<{', '.join(['at::Tensor'] * count)}>"
-    types = ", ".join([*(_type(a).rstrip() for _, a in schema_arguments(kernel)), "at::OptionalSymIntArrayRef"])
+    types = ", ".join([*(kind.rstrip() for kind in parameter_types(kernel)), "at::OptionalSymIntArrayRef"])
     found = f'c10::Dispatcher::singleton().findSchemaOrThrow("{package}::{kernel.name}", "")'
     return f"static auto called = {found}.typed<{returned}({types})>();"
 
@@ -75,7 +80,7 @@ def _backward_call(
 ) -> Iterator[str]:
     if locks:
         yield "    std::lock_guard<std::mutex> lock(mutex_);"
-    yield f"    {_operator(package, backward)}"
+    yield f"    {called_operator(package, backward)}"
     values = {f"grad_{a.name}": f"gradientOf(*this, gradients[{position}], {position})"
               for position, (_, a) in enumerate(returned_arguments(kernel))}  # fmt: skip
     numbers = {argument.name: index for index, argument in enumerate(kernel.arguments)}
@@ -100,7 +105,7 @@ def _function(package: str, kernel: ExportedKernel, kept: list[tuple[int, Argume
     tensors = [index for index, argument in given if argument.is_pointer]
     parameters = [f"{_type(a)}{'' if a.is_pointer else ' '}given{index}" for index, a in given]
     yield f"\nauto record_{kernel.name}({', '.join([*parameters, 'at::OptionalSymIntArrayRef grid'])}) {{"
-    yield f"  {_operator(package, kernel)}"
+    yield f"  {called_operator(package, kernel)}"
     for index, argument in given:
         if argument.is_pointer:
             yield f'  refuseTangent(given{index}, "{kernel.name}");'

@@ -24,6 +24,7 @@ class OperatorRules:
     outputs: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     strides: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     backward: str = ""
+    vmap: str = ""
 
     @property
     def filled(self) -> dict[str, tuple[str, int]]:
@@ -37,13 +38,14 @@ class OperatorRules:
 
 
 def read_rules(
-    outputs: Mapping[str, str], strides: Mapping[str, str | Sequence[str | int]], backward: str
+    outputs: Mapping[str, str], strides: Mapping[str, str | Sequence[str | int]], backward: str, vmap: str
 ) -> OperatorRules:
     """The rules as they are spelled: shapes "M, N" or an array's name; strides "stride_m, 1" or "any"."""
     return OperatorRules(
         {name: _entries(shape) for name, shape in outputs.items()},
         {name: _entries(given) for name, given in strides.items()},
         backward,
+        vmap,
     )
 
 

@@ -9,6 +9,7 @@ HEAD = """\
 #include <ATen/core/Tensor.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/enum_tag.h>
+#include <ATen/functorch/BatchedTensorImpl.h>
 #include <ATen/ops/empty.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
 #include <optional>
@@ -99,6 +100,38 @@ template <typename Record> [[maybe_unused]] auto makeRecord() {{
                                        size_t result) {{
   return gradient.defined() ? gradient.contiguous() : record.input_metadata(result).zeros_like();
 }}
+
+/// A batch of torch.func.vmap, the innermost of its arguments, for a kernel that computes all of it.
+struct [[maybe_unused]] Batch {{
+  int64_t level = 0;
+  c10::SymInt count = 0;
+
+  Batch(std::initializer_list<at::Tensor> tensors, const char *kernel, bool hasGrid) {{
+    TORCH_CHECK(!hasGrid, "TW0441: the operator ", kernel, " is within torch.func.vmap with a grid of a single call");
+    for (const at::Tensor &tensor : tensors) {{
+      const auto *batched = at::functorch::maybeGetBatchedImpl(tensor);
+      if (batched && batched->level() > level) {{
+        level = batched->level();
+        count = batched->value().sym_size(batched->bdim());
+      }}
+    }}
+  }}
+
+  const at::functorch::BatchedTensorImpl *memberOf(const at::Tensor &tensor) const {{
+    const auto *batched = at::functorch::maybeGetBatchedImpl(tensor);
+    return batched && batched->level() == level ? batched : nullptr;
+  }}
+
+  /// The tensor with the batch as its first dimension, contiguous; one that is the same for all is repeated.
+  at::Tensor of(const at::Tensor &tensor) const {{
+    if (const auto *batched = memberOf(tensor))
+      return batched->value().movedim(batched->bdim(), 0).contiguous();
+    at::Tensor one = tensor.unsqueeze(0);
+    std::vector<c10::SymInt> sizes(one.dim(), -1);
+    sizes[0] = count;
+    return one.expand_symint(sizes).contiguous();
+  }}
+}};
 
 // Sizes of results: quotients of numbers that are not negative.
 [[maybe_unused]] c10::SymInt tw_floor_quotient(const c10::SymInt &a, const c10::SymInt &b) {{ return a / b; }}

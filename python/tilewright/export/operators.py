@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from ..language.element_types import BY_SHORT_NAME
 from ..native.errors import UnsupportedError
+from .batching import check_batched, is_batched, write_batched
 from .gradients import write_record
 from .grid import c_expression
 from .operator_rules import ANY, check_rules, refused, returned_arguments, schema_arguments
@@ -206,9 +207,10 @@ def _registration(kernel: ExportedKernel) -> Iterator[str]:
     strides = "needs_exact_strides" if is_exact else "needs_fixed_stride_order"
     tags = f"at::Tag::pt2_compliant_tag, at::Tag::{strides}"
     yield f'  library.def("{_schema_of(kernel)}", {{{tags}}});'
-    for key, function in (
-        ("CompositeExplicitAutograd", "call"), ("Meta", "trace"), ("Autograd", "record"),
-    ):  # fmt: skip
+    functions = {"CompositeExplicitAutograd": "call", "Meta": "trace", "Autograd": "record"}
+    if is_batched(kernel):
+        functions["FuncTorchBatched"] = "batch"
+    for key, function in functions.items():
         yield (
             f'  library.impl("{kernel.name}", torch::dispatch(c10::DispatchKey::{key}, '
             f"TORCH_FN({function}_{kernel.name})));"
@@ -223,9 +225,12 @@ def write_operators(package: str, kernels: Sequence[ExportedKernel]) -> str:
     for kernel in kernels:
         _check_names(kernel)
         check_rules(kernel, by_name)
+        if kernel.rules.vmap:
+            check_batched(kernel, by_name)
     for kernel in kernels:
         lines += [*_function(kernel), *_meta_function(kernel)]
         lines += write_record(package, kernel, by_name.get(kernel.rules.backward))
+        lines += write_batched(package, kernel, by_name.get(kernel.rules.vmap))
     lines.append("} // namespace\n")
     lines.append(f"TORCH_LIBRARY_FRAGMENT({package}, library) {{")
     for kernel in kernels:

@@ -203,6 +203,7 @@ class Package:
         outputs: Mapping[str, str] | None = None,
         strides: Mapping[str, str | Sequence[str | int]] | None = None,
         backward: str = "",
+        vmap: str = "",
     ) -> Package:
         """Say what `--form torch`, `jax` and `onnxruntime` make of the kernel `name`; returns the package.
 
@@ -212,10 +213,13 @@ class Package:
         the tensor and leaves out of its schema, and a number that the stride must be; "any" leaves it
         to the caller. `backward` names a kernel of the package whose operator gives the gradients: it
         takes arguments and results of this one by name, and grad_RESULT, and returns grad_ARGUMENT.
+        `vmap` names a kernel whose operator torch.func.vmap calls once for a batch: it takes arguments of
+        this one by name, arrays with the batch as the first dimension, and its extent as `batch`, and
+        returns the same arrays; without it torch calls this one for each of the batch.
         Raises KeyError for a name that was not added; `write` raises UnsupportedError TW0803 where
         the rules do not fit the kernels.
         """
-        self.kernels[name].rules = read_rules(outputs or {}, strides or {}, backward)
+        self.kernels[name].rules = read_rules(outputs or {}, strides or {}, backward, vmap)
         return self
 
     def _entry(self, function: JITFunction, name: str) -> ExportedKernel:

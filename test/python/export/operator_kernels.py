@@ -52,6 +52,20 @@ def increment(x, n, BLOCK: tw.constexpr = 64):
     tw.store(x + at, tw.load(x + at, mask=at < n) + 1, mask=at < n)
 
 
+@tw.jit
+def add_rows(x, y, out, n, BLOCK: tw.constexpr = 64):
+    at = tw.program_id(0) * BLOCK + tw.arange(0, BLOCK)
+    tw.store(out + at, tw.load(x + at, mask=at < n) + tw.load(y + at, mask=at < n), mask=at < n)
+
+
+@tw.jit
+def add_batch(x, y, out, n, batch, BLOCK: tw.constexpr = 64):
+    """add_rows of a batch; a thousand more, so that tests see which kernel ran."""
+    at = tw.program_id(0) * BLOCK + tw.arange(0, BLOCK)
+    mask = at < n * batch
+    tw.store(out + at, tw.load(x + at, mask=mask) + tw.load(y + at, mask=mask) + 1000, mask=mask)
+
+
 def package() -> tw.Package:
     """Every kernel as an operator."""
     made = tw.Package("operator_kernels")
@@ -63,6 +77,10 @@ def package() -> tw.Package:
     made.add(row_ends, "*fp32, *fp32, *fp32, i32, i32, i32, i32", grid=rows)
     made.add(add_columns, "*fp32, *fp32, i32, i32, i32", grid=rows)
     made.add(increment, "*fp32, i32", grid=flat)
+    made.add(add_rows, "*fp32, *fp32, *fp32, i32", grid=flat)
+    made.add(add_batch, "*fp32, *fp32, *fp32, i32, i32", grid="cdiv(n * batch, BLOCK)")
+    made.as_operator("add_rows", outputs={"out": "x"}, vmap="add_batch")
+    made.as_operator("add_batch", outputs={"out": "x"})
     made.as_operator("scaled", outputs={"out": "x"}, backward="scaled_backward")
     made.as_operator("scaled_backward", outputs={"grad_x": "grad_out"})
     made.as_operator("exponential", outputs={"y": "x"}, backward="exp_backward")

@@ -27,7 +27,7 @@ def test_operators_with_rules(tmp_path: Path) -> None:
     torch.ops.load_library(_LIBRARY[0])
     for check in (
         schemas, results, gradients, opcheck, compiled_training, traces, strides, leaves, derivatives_without_rules,
-        transforms, checkpoints_and_threads, modules, workers,
+        transforms, batches, checkpoints_and_threads, modules, workers,
     ):  # fmt: skip
         torch._dynamo.reset()
         check(torch.ops.operator_kernels)
@@ -179,8 +179,25 @@ def transforms(operators: Any) -> None:
     torch.testing.assert_close(torch.func.grad(loss)(batch), 8 * batch)
     torch.testing.assert_close(torch.func.vmap(lambda x: operators.scaled(x, 8, 2.0))(batch), 2 * batch)
     torch.testing.assert_close(torch.func.vmap(torch.func.grad(loss))(batch), 8 * batch)
-    with pytest.raises(RuntimeError, match="vmap|Batching"):
+    with pytest.raises(RuntimeError, match="TW0441: the operator increment is within .* it stores to `x`"):
         torch.func.vmap(lambda x: operators.increment(x, 8))(batch)
+
+
+def batches(operators: Any) -> None:
+    """vmap calls the kernel of a batch once, wherever the batch is, and what all share is repeated."""
+    x, y = torch.rand(3, 8), torch.rand(3, 8)
+    add = lambda a, b: operators.add_rows(a, b, a.numel())  # noqa: E731
+    torch.testing.assert_close(add(x, y), x + y)
+    torch.testing.assert_close(torch.func.vmap(add)(x, y), x + y + 1000)
+    torch.testing.assert_close(torch.func.vmap(add, in_dims=(1, 0))(x.t(), y), x + y + 1000)
+    torch.testing.assert_close(torch.func.vmap(add, in_dims=(0, None))(x, y[0]), x + y[0] + 1000)
+    torch.testing.assert_close(torch.func.vmap(add, in_dims=(None, 1))(x[1], y.t()), x[1] + y + 1000)
+    torch.testing.assert_close(torch.func.vmap(add, out_dims=1)(x, y), (x + y + 1000).t())
+    cube = torch.rand(2, 3, 8)
+    twice = torch.func.vmap(torch.func.vmap(add, in_dims=(0, None)), in_dims=(0, None))
+    with pytest.raises(RuntimeError, match="vmap"):  # the kernel of a batch has none of its own for `batch`
+        torch.func.vmap(lambda a, b: operators.add_rows(a, b, 8, [1]))(x, y)
+    torch.testing.assert_close(twice(cube, y[0]), cube + y[0] + 1000)
 
 
 def checkpoints_and_threads(operators: Any) -> None:
@@ -259,6 +276,9 @@ def made(**rules: Any) -> tw.Package:
         ({"backward": "scaled_backward", "outputs": {"out": "x"}}, "stores to `grad_x`, which it does not return"),
         ({"backward": "scaled_backward"}, "stores to `out`, which the caller passes"),
         ({"backward": "other", "outputs": {"out": "x"}}, "the package has no kernel other"),
+        ({"vmap": "other", "outputs": {"out": "x"}}, "the package has no kernel other"),
+        ({"vmap": "scaled_backward"}, "has a kernel for vmap, and scaled stores to `out`"),
+        ({"vmap": "scaled_backward", "outputs": {"out": "x"}}, "scaled_backward stores to `grad_x`, which"),
     ],
 )
 def test_rules_that_do_not_fit_are_refused(rules: dict[str, Any], words: str, tmp_path: Path) -> None:
