@@ -49,6 +49,7 @@ class Runner:
         self.times: list[float] = []
         self.spent = 0.0
         self.is_out = False
+        self.is_resting = False  # not measured any more, though it may be as fast
         self.turns = 0  # 0: its times are those of the warm-up
         self._known: tuple[list[float], tuple[float, float, float]] = [], _UNKNOWN
 
@@ -103,8 +104,11 @@ class Race:
     """Measures runners against each other. `warmup` and `rep` are milliseconds for each; all together
     never take more than that many times their number, nor longer than `deadline`, a time of
     `time.monotonic()`. `failed` is told of a runner whose launch raises, and of what it raises;
-    `told` is called when runners are dropped. The race ends early where the fastest takes at most
-    `tolerated` of its time longer than any other, as far as the intervals say."""
+    `told` is called when runners are dropped.
+
+    With `tolerated` the race is short: it ends where the fastest takes at most this part of its time longer
+    than any other, as far as the intervals say, and after every few turns the slower half of those that
+    are left rests (sequential halving: Karnin, Koren and Somekh, ICML 2013)."""
 
     def __init__(
         self, runners: Sequence[Runner], warmup: float, rep: float, deadline: float,
@@ -170,12 +174,14 @@ class Race:
         """Have runners take turns until each has used up its milliseconds or was dropped."""
         slice_ms = self.rep / _ROUNDS
         while time.monotonic() < self.deadline:
-            ready = [r for r in runners if not r.is_out and r.spent < quota]
+            ready = [r for r in runners if not (r.is_out or r.is_resting) and r.spent < quota]
             if not ready or self._is_decided():
                 return
             for runner in ready:
                 self._attempt(runner, lambda r: self._continue(r, min(slice_ms, quota - r.spent)))
             self._drop()
+            if self.tolerated:
+                self._rest()
 
     def _continue(self, runner: Runner, milliseconds: float) -> None:
         times = runner.run(milliseconds)
@@ -184,9 +190,15 @@ class Race:
         runner.times = runner.times + times if runner.turns else times
         runner.turns += 1
 
+    def _rest(self) -> None:
+        left = [r for r in self.runners if not (r.is_out or r.is_resting)]
+        if left and min(r.turns for r in left) % _FEWEST_TURNS == 0:
+            for runner in sorted(left, key=lambda r: r.median)[(len(left) + 1) // 2 :]:
+                runner.is_resting = True
+
     def _is_decided(self) -> bool:
         """Returns true if at most one runner is left, or none that is faster by more than is tolerated."""
-        left = [r for r in self.runners if not r.is_out]
+        left = [r for r in self.runners if not (r.is_out or r.is_resting)]
         if len(left) <= 1 or not self.tolerated:
             return len(left) <= 1
         best = min(left, key=lambda r: r.median)
