@@ -43,6 +43,8 @@ _NOT_OVERLAPPED = 0.25
 
 # An extent and the stride in elements; None: not known.
 Axis = tuple[float, "float | None"]
+# The bytes that all accesses touch, by the loops inside and those around an access.
+Footprints = dict[tuple[tuple[Loop, ...], tuple[Loop, ...]], float]
 
 
 def cycles_of(work: Work, processor: Processor) -> float:
@@ -186,6 +188,7 @@ def _moving(work: Work, processor: Processor) -> float:
     axes = [Loop(f"program {axis}", float(extent)) for axis, extent in enumerate(work.grid)]
     scratch = [_scratch(k) for k in work.kept if _kept(k, processor)]
     every = [*work.accesses, *scratch]
+    known: Footprints = {}
     slowest = 0.0
     for level, (size, rate) in enumerate(zip(processor.caches, processor.rates)):
         # A launch finds what the one before has left: that is how it is measured.
@@ -194,7 +197,7 @@ def _moving(work: Work, processor: Processor) -> float:
         inside = [loop for access in every for loop in access.loops]
         is_kept = _footprint(every, list(dict.fromkeys(inside)), ()) <= size
         once = {_pattern(access): access for access in every}.values() if is_kept else every
-        moved = sum(_missed(access, every, axes, size) for access in once)
+        moved = sum(_missed(access, every, axes, size, known) for access in once)
         slowest = max(slowest, moved / rate)
     return slowest
 
@@ -219,7 +222,9 @@ def _scratch(kept: Kept) -> Access:
     return Access(kept.type, Place(0.0, tuple(strides)), False, kept.loops)
 
 
-def _missed(access: Access, every: Sequence[Access], axes: Sequence[Loop], size: int) -> float:
+def _missed(
+    access: Access, every: Sequence[Access], axes: Sequence[Loop], size: int, known: Footprints
+) -> float:
     """Bytes that an access brings into a cache of a size, over all programs. The loops are gone through
     from the inside: where one does not move the access, its data is reused if everything that one
     repetition touches still fits."""
@@ -234,7 +239,9 @@ def _missed(access: Access, every: Sequence[Access], axes: Sequence[Loop], size:
     inner: list[Loop] = []
     for loop in outside:
         moves = access.place is None or coefficients.get(loop.name, 0.0) != 0
-        resident = _footprint(every, inner, access.loops)
+        resident = known.get(key := (tuple(inner), access.loops))
+        if resident is None:
+            resident = known[key] = _footprint(every, inner, access.loops)
         if resident > size:
             # What comes around again is gone: each repetition brings its own.
             factor *= loop.trips
