@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import tilewright as tw
 from tilewright.native import native
+from tilewright.tuning import autotune
 from tilewright.tuning.model import gpu, machine, predict
 from tilewright.tuning.model.requests import candidate_of
 from tilewright.tuning.model.text import TileType
@@ -319,3 +320,22 @@ def test_a_space_is_tuned_with_few_measurements() -> None:
     np.testing.assert_allclose(arguments["c"], arguments["a"] @ arguments["b"], rtol=1e-4, atol=1e-4)
     assert len(measured) == 4 == len(tuned.configs_timings) and len(tuned.configs) == 18
     assert tuned.best_config == tuned.shortlist.measured[0]
+
+
+def test_workers_start_before_the_model_predicts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As many as are of use, and none where nothing is predicted."""
+    done: list[Any] = []
+    monkeypatch.setattr(autotune, "most_workers", lambda: 3)
+    monkeypatch.setattr(autotune, "start_ahead", done.append)
+
+    def predict(*args: Any) -> Any:
+        done.append("predicted")
+        return shortlist(*args)
+
+    monkeypatch.setattr(autotune, "shortlist", predict)
+    x = np.zeros(256, np.float32)
+    for most in (2, None):
+        space = {"BLOCK": tw.powers_of_two(16, 256)}
+        tuned = tw.autotune(space=space, do_bench=lambda launch, quantiles: 1.0, measure_at_most=most or 9)(scale)
+        tuned[lambda a: (tw.cdiv(a["n"], a["BLOCK"]),)](x, x.copy(), x.size)
+    assert done == [2, "predicted", "predicted"]
