@@ -106,9 +106,10 @@ class Race:
     `time.monotonic()`. `failed` is told of a runner whose launch raises, and of what it raises;
     `told` is called when runners are dropped.
 
-    With `tolerated` the race is short: it ends where the fastest takes at most this part of its time longer
-    than any other, as far as the intervals say, and after every few turns the slower half of those that
-    are left rests (sequential halving: Karnin, Koren and Somekh, ICML 2013)."""
+    With `tolerated` the race is short: a warm-up takes no longer than a turn, it ends where the fastest
+    takes at most this part of its time longer than any other, as far as the intervals say, and after
+    every few turns the slower half of those that are left rests (sequential halving: Karnin, Koren and
+    Somekh, ICML 2013)."""
 
     def __init__(
         self, runners: Sequence[Runner], warmup: float, rep: float, deadline: float,
@@ -116,7 +117,9 @@ class Race:
     ) -> None:  # fmt: skip
         self.runners = list(runners)
         self.tolerated = tolerated
-        self.warmup, self.rep, self.deadline = warmup, rep, deadline
+        # Turns alternate, so that a clock which still rises is the same for all.
+        self.warmup = min(warmup, rep / _ROUNDS) if tolerated and rep > 0 else warmup
+        self.rep, self.deadline = rep, deadline
         self.failed, self.told = failed, told
 
     def start(self, told: Callable[[], None]) -> None:
