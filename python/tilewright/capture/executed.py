@@ -1,10 +1,12 @@
-"""Keeps the text of functions that `exec` makes from a string, while a caller still holds it."""
+"""Keeps the text of functions that have no file: of `exec`, `python -c`, stdin and Python's prompt."""
 
 from __future__ import annotations
 
 import __future__
 import hashlib
 import linecache
+import os
+import stat
 import sys
 import textwrap
 import types
@@ -14,6 +16,8 @@ from ..language import aggregates
 from .source import keep_imported_text
 
 _MAX_FRAMES = 17
+_MOST_BYTES = 1 << 24  # of a program that stdin reads
+_MAX_LINES = 1000  # of the prompt's history
 _FEATURES = 0
 for _name in __future__.all_feature_names:
     _FEATURES |= getattr(__future__, _name).compiler_flag
@@ -29,26 +33,26 @@ aggregates.keep_methods(keep_text)
 
 
 def keep_executed_source(function: types.FunctionType) -> None:
-    """Name and register the source of a function that was defined by `exec` of a string.
+    """Name and register the source of a function that was not read from a file that imports name.
 
-    Python forgets such a string. It is looked for in the callers' variables and constants, and
-    only a text that compiles to the very code of the function is taken. Without one nothing
-    happens: the capture reports later that there is no source.
+    Python forgets such a text. It is looked for in the callers' variables and constants, and where
+    a program without a file came from. Only a text that compiles to the very code of the function
+    is taken. Without one nothing happens: the capture reports later that there is no source.
     """
     code = function.__code__
     if not code.co_filename.startswith("<") or linecache.getlines(code.co_filename):
         return
-    for text in _texts_of_callers(code.co_name):
+    wanted = "lambda" if code.co_name == "<lambda>" else f"def {code.co_name}"
+    for text in (*_texts_of_callers(wanted), *_texts_of_program(wanted)):
         codes = _codes_in(text, code)
         if code in codes:
             _register(function, text, codes)
             return
 
 
-def _texts_of_callers(name: str) -> Iterator[str]:
-    """The strings around that may define `name`, those of near callers first."""
+def _texts_of_callers(wanted: str) -> Iterator[str]:
+    """The strings around that have `wanted`, those of near callers first."""
     frame = sys._getframe(1)
-    wanted = "lambda" if name == "<lambda>" else f"def {name}"
     seen: set[str] = set()
     for _ in range(_MAX_FRAMES):
         for value in _values_of(frame):
@@ -62,6 +66,24 @@ def _texts_of_callers(name: str) -> Iterator[str]:
         if frame.f_back is None:
             return
         frame = frame.f_back
+
+
+def _texts_of_program(wanted: str) -> Iterator[str]:
+    """The text after `python -c`, a file that stdin reads, and what was last typed at the prompt."""
+    yield from (text for text in sys.orig_argv[1:] if wanted in text)
+    try:
+        if stat.S_ISREG(os.fstat(0).st_mode):  # a pipe is used up
+            yield os.pread(0, _MOST_BYTES, 0).decode(errors="replace")
+    except OSError:
+        pass  # there is no stdin
+    if (prompt := sys.modules.get("readline")) is None:
+        return
+    count = prompt.get_current_history_length()
+    typed = [prompt.get_history_item(i) or "" for i in range(max(1, count - _MAX_LINES), count + 1)]
+    for start in reversed(range(len(typed))):
+        text = "\n".join(typed[start:]) + "\n"
+        if not typed[start][:1].isspace() and wanted in text:
+            yield text
 
 
 def _values_of(frame: types.FrameType) -> Iterator[object]:

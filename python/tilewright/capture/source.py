@@ -150,6 +150,11 @@ def _file_lines(function: types.FunctionType) -> list[str]:
     lines = linecache.getlines(code.co_filename, function.__globals__)
     if lines:
         return lines
+    if code.co_filename == "<stdin>":
+        raise SourceNotFound(
+            f"the source of {code.co_name} is not available: Python keeps no text of a program that "
+            "comes through a pipe. Write it to a file, or pass it by `python -c`."
+        )
     raise SourceNotFound(
         f"the source of {code.co_name} is not available: it was compiled from a string under the "
         f"name {code.co_filename!r}. Keep the string in a variable of the code that calls exec, or "

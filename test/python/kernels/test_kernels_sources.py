@@ -1,9 +1,16 @@
-"""Kernels whose source is not a file: strings for `exec` and notebook cells."""
+"""Kernels whose source is not a file: strings for `exec`, notebook cells, commands, the prompt."""
 
 from __future__ import annotations
 
+import contextlib
 import linecache
+import os
+import pty
+import subprocess
+import sys
 import textwrap
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -94,3 +101,60 @@ def test_cells_are_run_again_with_other_definitions(compiler: None) -> None:
     assert result_of(scope["kernel"]) == -3
     run_cell(2, "@tw.jit\ndef kernel(out):\n    tw.store(out, helper(20))\n", scope)
     assert result_of(scope["kernel"]) == 15
+
+
+PROGRAM = """import numpy as np, tilewright as tw
+@tw.jit
+def helper(v):
+    return v + 1
+
+@tw.jit
+def kernel(x, B: tw.constexpr):
+    i = tw.arange(0, B)
+    tw.store(x + i, helper(tw.load(x + i)))
+
+x = np.zeros(4)
+_ = kernel[(1,)](x, B=4)
+print("sum", x.sum())
+"""
+
+
+def run_python(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False, **options)
+
+
+def test_the_text_of_a_command(compiler: None) -> None:
+    result = run_python("-c", PROGRAM)
+    assert result.stdout == "sum 4.0\n", result.stderr
+
+
+def test_a_file_that_stdin_reads(compiler: None, tmp_path: Path) -> None:
+    (tmp_path / "program").write_text(PROGRAM)
+    with (tmp_path / "program").open() as program:
+        result = run_python("-", stdin=program)
+    assert result.stdout == "sum 4.0\n", result.stderr
+
+
+def test_a_pipe_is_used_up(compiler: None) -> None:
+    result = run_python("-", input=PROGRAM)
+    assert "TW0412" in result.stderr and "Write it to a file" in result.stderr
+
+
+def test_what_is_typed_at_the_prompt(compiler: None, tmp_path: Path) -> None:
+    """A terminal of our own: Python's prompt keeps what is typed there only."""
+    pytest.importorskip("readline")
+    environment = {**os.environ, "HOME": str(tmp_path), "TERM": "dumb", "PYTHON_BASIC_REPL": "1"}
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-q"]
+    with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment) as python:
+        os.close(theirs)
+        # A statement ends with an empty line. The same name is defined once more, otherwise.
+        typed = PROGRAM.replace("tw.load(x + i))", "tw.load(x + i)) * 2")
+        os.write(ours, (PROGRAM + typed.partition("\n")[2] + "exit()\n").encode())
+        shown = b""
+        with contextlib.suppress(OSError):  # the other end is closed
+            while part := os.read(ours, 4096):
+                shown += part
+    os.close(ours)
+    assert python.returncode == 0 and b"sum 4.0" in shown and b"sum 8.0" in shown, shown.decode()
