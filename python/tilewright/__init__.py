@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING
 from . import errors as errors
 from . import language as language
 from . import libdevice as libdevice
-from . import simulation as simulation
-from . import testing as testing
 from .compile import CompiledKernel as CompiledKernel
 from .errors import CompilationError as CompilationError
 from .errors import CompileError as CompileError
@@ -25,7 +23,6 @@ from .errors import TilewrightError as TilewrightError
 from .errors import TilewrightWarning as TilewrightWarning
 from .errors import UnsupportedError as UnsupportedError
 from .explain import explain as explain
-from .export import Package as Package
 from .export import export as export
 from .language.sizes import bucket as bucket
 from .language.sizes import next_power_of_2 as next_power_of_2
@@ -40,35 +37,64 @@ from .launch.devices import synchronize as synchronize
 from .launch.host_descriptor import TensorDescriptor as TensorDescriptor
 from .launch.jit import JITFunction as JITFunction
 from .launch.jit import jit as jit
+from .launch import tiers as _tiers
 from .launch.tensor_class import Tensor as Tensor
 from .native import knobs as knobs
 from .native import targets as targets
 from .native.knobs import freeze as freeze
 from .native.version import __version__ as __version__
-from .operators import TorchOp as TorchOp
-from .operators import torch_op as torch_op
-from .tuning.configurations import Config as Config
-from .tuning.autotune import autotune as autotune
-from .tuning.heuristics import heuristics as heuristics
-from .tuning.spaces import choice as choice
-from .tuning.spaces import powers_of_two as powers_of_two
 
 language.add_names(libdevice=libdevice, extern_elementwise=extern_elementwise)
 from .language import *  # noqa: E402, F403 (the language's names are the package's)
 # A handler of a signal may launch while a launch would import it: it would find half of it.
 from .language import methods as _methods  # noqa: E402, F401
 
+
+
+def _make_tiers(function: JITFunction, hot_launches: int, most_exact: int) -> _tiers.Tiers:
+    from .tuning.tiered import Tiers
+
+    return Tiers(function, hot_launches, most_exact)
+
+
+_tiers.register(_make_tiers)
+
 if TYPE_CHECKING:
     from . import jax as jax
+    from . import simulation as simulation
+    from . import testing as testing
+    from .export.package import Package as Package
+    from .operators import TorchOp as TorchOp
+    from .operators import torch_op as torch_op
+    from .tuning.configurations import Config as Config
+    from .tuning.autotune import autotune as autotune
+    from .tuning.heuristics import heuristics as heuristics
+    from .tuning.spaces import choice as choice
+    from .tuning.spaces import powers_of_two as powers_of_two
 else:
     from .language.absent import names_of
 
     _refuse = names_of(__name__)
+    # What programs that only launch have no need of is imported at its first use: name -> its module.
+    _LATER = {
+        **dict.fromkeys(("jax", "simulation", "testing"), ""),
+        "Package": "export.package",
+        **dict.fromkeys(("torch_op", "TorchOp"), "operators"),
+        "autotune": "tuning.autotune",
+        "heuristics": "tuning.heuristics",
+        "Config": "tuning.configurations",
+        **dict.fromkeys(("choice", "powers_of_two"), "tuning.spaces"),
+    }
 
     def __getattr__(name: str) -> object:
-        """`tw.jax`, which few programs use, or the reason why there is no such name."""
-        if name != "jax":
-            return _refuse(name)
+        """A name of a part that few programs use, or the reason why there is no such name."""
         import importlib
 
-        return importlib.import_module(".jax", __name__)
+        if name not in _LATER:
+            return _refuse(name)
+        module = importlib.import_module(f".{_LATER[name] or name}", __name__)
+        globals()[name] = module if not _LATER[name] else getattr(module, name)
+        return globals()[name]
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *_LATER})

@@ -431,25 +431,3 @@ def write_files(directory: Path, files: Mapping[str, bytes]) -> dict[str, Path]:
         finally:
             unfinished.unlink(missing_ok=True)
     return paths
-
-
-def export(
-    kernel: Any,
-    directory: str | os.PathLike[str],
-    signature: str | Mapping[str, str] | Sequence[str | Mapping[str, str]] = "",
-    constexpr: Mapping[str, Any] | None = None,
-    *,
-    targets: Sequence[str],
-    shapes: Iterable[Mapping[str, int]] = (),
-    grid: str | int | Sequence[str | int] | None = None,
-    name: str = "",
-    form: str = "a",
-    tvm_ffi: bool = False,
-    **options: Any,
-) -> dict[str, Path]:
-    """Write a package of one kernel, called like it: see `Package.add` and `Package.write`."""
-    package = Package(name or unwrapped(kernel).fn.__name__)
-    package.add(
-        kernel, signature, constexpr, shapes=shapes, grid=grid, name=name, **options
-    )  # fmt: skip
-    return package.write(directory, targets, form, tvm_ffi)

@@ -24,7 +24,7 @@ class Tiers(Protocol):
         ...
 
 
-# (kernel, launches that make integers hot, most binaries) -> its tiers. `tuning` registers it.
+# (kernel, launches that make integers hot, most binaries) -> its tiers. `import tilewright` registers it.
 Maker = Callable[[Any, int, int], Tiers]
 _maker: Maker | None = None
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from ..export import Package
+from ..export.package import Package
 from ..export.source import write_source
 from ..launch.jit import JITFunction
 from ..export.entries import assignments, load_object, read_constants, say

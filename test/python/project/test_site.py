@@ -82,7 +82,7 @@ def test_the_site_builds_without_a_warning_and_its_links_lead_somewhere(tmp_path
             names |= {place.removeprefix("tw-") for place in links.places}
     missing = {
         name
-        for name, thing in vars(tw).items()
-        if callable(thing) and not name.startswith("_") and slug(name) not in names
+        for name in dir(tw)
+        if callable(getattr(tw, name)) and not name.startswith("_") and slug(name) not in names
     }
     assert missing == INTERNAL

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from tilewright.native.errors import LaunchError
-from tilewright.export import Package
+from tilewright.export.package import Package
 from tilewright.tuning.heuristics import Wrapper
 from tilewright.launch.jit import JITFunction
 

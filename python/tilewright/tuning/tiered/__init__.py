@@ -1,7 +1,4 @@
 """`@tw.jit(specialize="tiered")`: a general binary answers, one for the very integers follows it."""
 
-from ...launch import tiers
 from .binaries import Tiers as Tiers
 from .binaries import general_binaries as general_binaries
-
-tiers.register(Tiers)
