@@ -13,6 +13,8 @@ else()
   set(TW_PYTHON_DESTINATION ${TW_PYTHON_PATH}/tilewright)
 endif()
 
+# Symbols are a quarter of each library; those in the build's folders stay for debuggers.
+install(CODE "set(CMAKE_INSTALL_DO_STRIP ON)" ALL_COMPONENTS)
 if(TARGET _native)
   install(TARGETS _native LIBRARY DESTINATION ${TW_PYTHON_DESTINATION} COMPONENT python)
   install(FILES ${PROJECT_BINARY_DIR}/python/tilewright/_library.records
