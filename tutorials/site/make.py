@@ -36,6 +36,9 @@ COPIED = {
     "tutorials/limits.md": "limits.md",
     "CHANGELOG.md": "changes.md",
     "CONTRIBUTING.md": "contributing.md",
+    "tutorials/compiler/1_follow_one_kernel.md": "generated/compiler-1.md",
+    "tutorials/compiler/2_onto_a_gpu.md": "generated/compiler-2.md",
+    "tutorials/compiler/3_add_a_pass.md": "generated/compiler-3.md",
     "test/benchmark/results/cpu.md": "generated/speed-cpu.md",
     "test/benchmark/results/gpu_code.md": "generated/speed-gpu.md",
 }
