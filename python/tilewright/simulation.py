@@ -26,8 +26,7 @@ from .compile.facts import Facts
 from .native import native
 from .native.targets import device_named
 
-SCHEDULES = ("round-robin", "greedy", "reverse", "random")
-COMPLETIONS = ("late", "early", "random")
+SCHEDULES, COMPLETIONS = simulated.SCHEDULES, simulated.COMPLETIONS
 ARITHMETICS = ("fast", "exact")
 _WORDS = {
     "schedule": SCHEDULES, "completion": COMPLETIONS, "arithmetic": ARITHMETICS, "bounds": BOUNDS,

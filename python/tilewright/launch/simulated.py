@@ -18,6 +18,10 @@ from .devices import device
 # The most steps of a warp, a program (a CTA) and a launch.
 MAX_STEPS = 5_000_000, 100_000_000, 20_000_000_000
 
+# The orders in which warps advance, and when asynchronous copies arrive: the usual ones first.
+SCHEDULES = ("round-robin", "greedy", "reverse", "random")
+COMPLETIONS = ("late", "early", "random")
+
 # By device the native module's SimulationOptions.
 chosen_options: ContextVar[Mapping[str, Any]] = ContextVar(
     "tilewright_simulation", default=MappingProxyType({})
@@ -26,11 +30,17 @@ _last = ""
 
 
 @contextmanager
-def running_programs(name: str, programs: Sequence[int]) -> Iterator[None]:
+def running_programs(
+    name: str,
+    programs: Sequence[int] = (),
+    schedule: str = SCHEDULES[0],
+    completion: str = COMPLETIONS[0],
+    seed: int = 0,
+) -> Iterator[None]:
     """Send the launches of a `with` block to a simulated device, and run some programs of each, by their
-    linear numbers; all when there are none. `tilewright.simulation.simulate` chooses more."""
+    linear numbers; all when there are none. `tilewright.simulation.simulate` has the other words, and more."""
     options = native().SimulationOptions(
-        "round-robin", 0, list(programs), "late", "fast", *MAX_STEPS, []
+        schedule, seed, list(programs), completion, "fast", *MAX_STEPS, []
     )
     token = chosen_options.set({**chosen_options.get(), name: options})
     try:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from .check import check as check
+from .check_results import CheckResult as CheckResult
+from .check_results import Finding as Finding
 from .closeness import assert_close as assert_close
 from .device_array import DeviceArray as DeviceArray
 from .reports import Benchmark as Benchmark

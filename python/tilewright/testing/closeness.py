@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 
-class _Format(NamedTuple):
+class Format(NamedTuple):
     """A floating-point type: the bits of its fraction, the exponent of its smallest normal number, and the
     relative and absolute tolerance."""
 
@@ -16,15 +16,15 @@ class _Format(NamedTuple):
 
 
 # Tolerances as torch.testing uses them; of eight bits, one unit in the last place and the smallest number.
-_FORMATS = {
-    "float8_e5m2": _Format(2, -14, 0.25, 2.0**-16),
-    "float8_e5m2fnuz": _Format(2, -15, 0.25, 2.0**-17),
-    "float8_e4m3fn": _Format(3, -6, 0.125, 2.0**-9),
-    "float8_e4m3fnuz": _Format(3, -7, 0.125, 2.0**-10),
-    "bfloat16": _Format(7, -126, 1.6e-2, 1e-5),
-    "float16": _Format(10, -14, 1e-3, 1e-5),
-    "float32": _Format(23, -126, 1.3e-6, 1e-5),
-    "float64": _Format(52, -1022, 1e-7, 1e-7),
+FORMATS = {
+    "float8_e5m2": Format(2, -14, 0.25, 2.0**-16),
+    "float8_e5m2fnuz": Format(2, -15, 0.25, 2.0**-17),
+    "float8_e4m3fn": Format(3, -6, 0.125, 2.0**-9),
+    "float8_e4m3fnuz": Format(3, -7, 0.125, 2.0**-10),
+    "bfloat16": Format(7, -126, 1.6e-2, 1e-5),
+    "float16": Format(10, -14, 1e-3, 1e-5),
+    "float32": Format(23, -126, 1.3e-6, 1e-5),
+    "float64": Format(52, -1022, 1e-7, 1e-7),
 }
 
 
@@ -52,16 +52,16 @@ def assert_close(
     right, right_type = _to_array(expected)
     if left.shape != right.shape:
         raise AssertionError(f"shapes differ: {left.shape} and {right.shape}. {err_msg}".rstrip())
-    known = [name for name in (left_type, right_type) if name in _FORMATS]
-    coarser = min(known, key=lambda name: _FORMATS[name].fraction, default="")
+    known = [name for name in (left_type, right_type) if name in FORMATS]
+    coarser = min(known, key=lambda name: FORMATS[name].fraction, default="")
     if ulps is not None and (atol is not None or rtol is not None or not coarser):
         raise ValueError("ulps= is a bound of its own, of floating-point numbers")
-    relative, absolute = _FORMATS[coarser][2:] if coarser else (0.0, 0.0)
+    relative, absolute = FORMATS[coarser][2:] if coarser else (0.0, 0.0)
     relative = relative if rtol is None else rtol
     absolute = absolute if atol is None else atol
     with numpy.errstate(invalid="ignore", over="ignore"):
         error = numpy.abs(left - right)
-        units = error / _spacing(right, _FORMATS[coarser]) if coarser else None
+        units = error / _spacing(right, FORMATS[coarser]) if coarser else None
         bound = absolute + relative * numpy.abs(right)
         is_near = error <= bound if ulps is None else units <= ulps
         is_close = (left == right) | (numpy.isnan(left) & numpy.isnan(right))
@@ -94,7 +94,7 @@ def _difference(
     return f"{message}. {err_msg}".rstrip()
 
 
-def _spacing(values: Any, form: _Format) -> Any:
+def _spacing(values: Any, form: Format) -> Any:
     """The distance of neighbours in a type around each of its numbers, those below the normal ones too."""
     import numpy
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from . import (
     cache_command,
+    check_command,
     explain_command,
     export_command,
     machine_command,
@@ -56,7 +57,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
     explain_command.add_command(commands)
-
+    check_command.add_command(commands)
     machine_command.add_command(commands)
     cache_command.add_command(commands)
 

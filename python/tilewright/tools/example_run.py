@@ -7,23 +7,15 @@ import sys
 from typing import Any
 
 from ..compile import CompiledKernel
-from ..compile.facts import Facts
 from ..explain import explain_request
 from ..explain.facts import Explanation
 from ..explain.run import add_statistics
-from ..export.entries import read_constants
-from ..launch.arguments import reinterpret
 from ..native.errors import DeviceError
 from ..native.targets import device_named
 from ..launch.devices import device
 from ..launch.simulated import read_report
-from .request_options import read_kernel, read_request
-
-_SEED = 2026
-_NUMPY_TYPES = {
-    "fp16": "float16", "fp32": "float32", "fp64": "float64", "i1": "bool", "i8": "int8", "i16": "int16",
-    "i32": "int32", "i64": "int64", "u8": "uint8", "u16": "uint16", "u32": "uint32", "u64": "uint64",
-}  # fmt: skip
+from ..testing.examples import arguments_of, grid_of, read_example
+from .request_options import entries_of, read_grid, read_kernel, read_request
 
 
 def run_example(options: argparse.Namespace) -> tuple[Explanation, bool]:
@@ -39,8 +31,8 @@ def run_example(options: argparse.Namespace) -> tuple[Explanation, bool]:
         )
     options.target = options.simulated
     request = read_request(options)
-    arguments = _arguments(options.example, request.parameters, request.facts, request.constants)
-    grid = tuple(_whole(part) for part in options.grid.split(","))
+    example = read_example(request, entries_of(options.example), read_grid(options.grid))
+    grid, arguments = grid_of(example), arguments_of(example)
     kernel: Any = read_kernel(options.kernel)
     ran: Any = None
     with device(options.simulated):
@@ -54,52 +46,3 @@ def run_example(options: argparse.Namespace) -> tuple[Explanation, bool]:
     _, statistics = read_report(options.simulated) or ([], {})
     add_statistics(found, statistics)
     return found, isinstance(ran, CompiledKernel)
-
-
-def _whole(text: str) -> int:
-    if not text.strip().isascii() or not text.strip().isdigit():
-        raise ValueError(f"--grid has one to three whole numbers, not {text.strip()!r}")
-    return int(text)
-
-
-def _arguments(
-    example: str, names: tuple[str, ...], facts: tuple[Any, ...], constants: tuple[Any, ...]
-) -> dict[str, Any]:
-    """The arguments of the launch: arrays of random numbers, and the values that are given."""
-    given = read_constants(example)
-    arguments: dict[str, Any] = {}
-    missing: list[str] = []
-    for name, fact, constant in zip(names, facts, constants):
-        if not isinstance(fact, Facts):
-            arguments[name] = constant
-        elif name not in given:
-            missing.append(f"{name}={'ELEMENTS' if fact.is_pointer else 'VALUE'}")
-        elif fact.is_pointer:
-            arguments[name] = _array(name, fact.type, given.pop(name))
-        else:
-            arguments[name] = given.pop(name)
-    if missing:
-        raise ValueError(f"--run needs examples of all arguments: --example '{', '.join(missing)}'")
-    if given:
-        raise ValueError(f"--example names no argument of the launch: {', '.join(given)}")
-    return arguments
-
-
-def _array(name: str, type: str, count: Any) -> Any:
-    """An array of a type: floats around 0, and integers that are 0, so that they may be indices."""
-    import numpy
-
-    if not isinstance(count, int) or count < 1:
-        raise ValueError(f"--example gives the elements of the array {name}, not {count!r}")
-    rng = numpy.random.default_rng(_SEED)
-    if type in _NUMPY_TYPES and type.startswith("fp"):
-        return rng.standard_normal(count).astype(_NUMPY_TYPES[type])
-    if type in _NUMPY_TYPES:
-        return numpy.zeros(count, dtype=_NUMPY_TYPES[type])
-    import tilewright.language as language
-
-    dtype = getattr(language, {"bf16": "bfloat16"}.get(type, type), None)
-    if dtype is None:
-        raise ValueError(f"--run makes no arrays of {type}")
-    words = numpy.zeros(count, dtype=f"uint{dtype.primitive_bitwidth}")
-    return reinterpret(words, dtype)

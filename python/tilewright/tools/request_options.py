@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import ast
 from typing import TYPE_CHECKING
 
 from ..compile import Request
@@ -11,6 +12,7 @@ from ..export.entries import (
     load_object,
     read_constants,
     read_signature,
+    split_entries,
     suggestion,
 )
 from ..launch.devices import check_device
@@ -27,16 +29,8 @@ def add_request_arguments(parser: argparse.ArgumentParser) -> None:
 
 def add_settings(parser: argparse.ArgumentParser) -> None:
     """Add what a kernel is compiled for."""
-    parser.add_argument(
-        "--signature",
-        default="",
-        help="the parameters that are not given by --constexpr, in order: '*fp32:16, i32:16, 1' (a "
-        "number is a constant of that value), or by name: 'x=*fp32:16, n=i32'",
-    )
-    parser.add_argument("--constexpr", default="", help="\"BLOCK=1024, NAME='relu'\"")
+    add_types(parser)
     parser.add_argument("--target", default="cpu", help="cpu, nvidia:sm_80, ...")
-    parser.add_argument("--num-warps", type=int, default=4)
-    parser.add_argument("--num-stages", type=int, default=3)
     parser.add_argument("--maxnreg", type=int, help="the most registers of a GPU's thread")
     parser.add_argument(
         "--extern-libs",
@@ -44,6 +38,37 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=FILE.bc",
         help="libraries of bitcode for extern_elementwise, separated by commas",
     )
+
+
+def add_types(parser: argparse.ArgumentParser) -> None:
+    """Add types, constants, and the options that all devices have."""
+    parser.add_argument(
+        "--signature",
+        default="",
+        help="the parameters that are not given by --constexpr, in order: '*fp32:16, i32:16, 1' (a "
+        "number is a constant of that value), or by name: 'x=*fp32:16, n=i32'",
+    )
+    parser.add_argument("--constexpr", default="", help="\"BLOCK=1024, NAME='relu'\"")
+    parser.add_argument("--num-warps", type=int, default=4)
+    parser.add_argument("--num-stages", type=int, default=3)
+
+
+def entries_of(example: str) -> dict[str, int | float | str]:
+    """The entries of an example: numbers, and texts that name others: "x=n, n=1000"."""
+    return {name: _number_or_text(text) for name, text in assignments(example).items()}
+
+
+def read_grid(grid: str) -> tuple[int | float | str, ...]:
+    """The programs along each axis: "64", "8,8" or "cdiv(n, BLOCK)"."""
+    return tuple(_number_or_text(part) for part in split_entries(grid))
+
+
+def _number_or_text(text: str) -> int | float | str:
+    try:
+        value = ast.literal_eval(text.strip())
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return text.strip()
+    return value if isinstance(value, (int, float)) else text.strip()
 
 
 def read_kernel(place: str) -> JITFunction:
