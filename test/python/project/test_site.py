@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import html.parser
 import re
+import shlex
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import unquote, urldefrag
 
 import pytest
 import tilewright as tw
+from tilewright.tools import cli
 
 ROOT = Path(__file__).resolve().parents[3]
 SITE = ROOT / "tutorials/site"
@@ -38,6 +41,20 @@ def test_the_blocks_of_a_page_are_a_program_that_runs(page: str, tmp_path: Path)
 def slug(name: str) -> str:
     """How Sphinx names the heading of a function on its page."""
     return re.sub(r"[^a-z0-9]+", "-", name.lower())
+
+
+def commands() -> Iterator[str]:
+    """Lines that pages show of a terminal, with those that continue them."""
+    for page in SITE.rglob("*.md"):
+        for block in re.findall(r"^```console\n(.*?)^```$", page.read_text(), re.M | re.S):
+            for line in block.replace("\\\n", " ").splitlines():
+                if line.startswith("$ tilewright "):
+                    yield line.removeprefix("$ tilewright ")
+
+
+@pytest.mark.parametrize("line", sorted({*commands()}))
+def test_the_command_has_what_pages_show_of_it(line: str) -> None:
+    assert cli._parser().parse_args(shlex.split(line)).run
 
 
 class Links(html.parser.HTMLParser):
