@@ -1,4 +1,4 @@
-// What the simulator counts of a launch, in all and by line of the user's source.
+// Counters of a launch on the simulator, in all and by line of the user's source.
 #ifndef BACKEND_WARPSIM_STATISTICS_H
 #define BACKEND_WARPSIM_STATISTICS_H
 #include <cstdint>
@@ -28,7 +28,7 @@ struct Statistics {
   uint64_t globalStoreRequests = 0, globalStoreSectors = 0, globalStoreBytes = 0;
   uint64_t sharedRequests = 0, sharedWavefronts = 0; // n x 128 bytes: n without bank conflicts
   uint64_t idealSharedWavefronts = 0;
-  // Of ldmatrix and stmatrix: groups of 8 rows, and wavefronts that these took (1 each is best).
+  // For ldmatrix and stmatrix: groups of 8 rows, and wavefronts that these took (1 each is best).
   uint64_t matrixRowGroups = 0, matrixWavefronts = 0;
   uint64_t asyncCopies = 0; // warp instructions
   uint64_t barriers = 0, atomics = 0, localAccesses = 0, divergentBranches = 0;

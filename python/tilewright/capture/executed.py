@@ -70,12 +70,13 @@ def _texts_of_callers(wanted: str) -> Iterator[str]:
 
 def _texts_of_program(wanted: str) -> Iterator[str]:
     """The text after `python -c`, a file that stdin reads, and what was last typed at the prompt."""
-    yield from (text for text in sys.orig_argv[1:] if wanted in text)
+    texts = sys.orig_argv[1:]
     try:
         if stat.S_ISREG(os.fstat(0).st_mode):  # a pipe is used up
-            yield os.pread(0, _MOST_BYTES, 0).decode(errors="replace")
+            texts.append(os.pread(0, _MOST_BYTES, 0).decode(errors="replace"))
     except OSError:
         pass  # there is no stdin
+    yield from (text for text in texts if wanted in text)
     if (prompt := sys.modules.get("readline")) is None:
         return
     count = prompt.get_current_history_length()

@@ -75,7 +75,7 @@ def _figures(found: Explanation) -> dict[str, str]:
 
 
 def _findings(left: Explanation, right: Explanation) -> Iterator[str]:
-    """What is said of one of them only; numbers in messages count, too."""
+    """Findings of one of them only; numbers in messages count, too."""
     for sign, ours, others in (("-", left, right), ("+", right, left)):
         known = {_key(finding, others) for finding in others.findings}
         for finding in ours.findings:
@@ -85,7 +85,7 @@ def _findings(left: Explanation, right: Explanation) -> Iterator[str]:
 
 
 def _key(finding: Finding, found: Explanation) -> tuple[str, str, str]:
-    """What is the same in two versions of a kernel, in which lines moved."""
+    """A key for a finding that is the same in two versions of a kernel, in which lines moved."""
     index = finding.line - found.first_line
     text = found.source[index].strip() if 0 <= index < len(found.source) else ""
     return text, finding.code, finding.message

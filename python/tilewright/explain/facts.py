@@ -1,4 +1,4 @@
-"""What is known of one compilation of a kernel, as plain data."""
+"""Facts about one compilation of a kernel, as plain data."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .plan import Plan
 
 @dataclass(frozen=True)
 class Finding:
-    """What the compiler says of a line. `rank` is 0 for the worst and 9 for what needs no action;
+    """A statement of the compiler about a line. `rank` is 0 for the worst and 9 for what needs no action;
     `code` is empty where no page explains it; `count` is how often it is said of the line."""
 
     file: str
@@ -46,7 +46,7 @@ SECTOR_BYTES = 32  # of global memory, as the simulator counts
 
 @dataclass(frozen=True)
 class MeasuredLine:
-    """What a simulated launch counted of a line: instructions and requests of warps, sectors and bytes
+    """Counters of a line in a simulated launch: instructions and requests of warps, sectors and bytes
     of global memory, wavefronts of shared memory and how many they would be without bank conflicts,
     branches in which lanes of a warp parted, and how often a warp had to wait."""
 
@@ -95,7 +95,7 @@ class Roofline:
 
     @property
     def bound(self) -> str:
-        """What the time is bound by, if each byte that programs ask for comes from memory."""
+        """The machine's limit that bounds the time, if each byte that programs ask for comes from memory."""
         return "memory" if self.intensity < self.balance else "arithmetic"
 
 

@@ -15,7 +15,7 @@ _NAME = re.compile(r"%[\w$.#-]+")
 
 
 def changes_of(files: Iterable[Path]) -> list[PassChange]:
-    """What each pass changed. `files` are numbered, as NN-PASS.mlir; the first is the input."""
+    """The changes of each pass. `files` are numbered, as NN-PASS.mlir; the first is the input."""
     changes: list[PassChange] = []
     before: Counter[str] | None = None
     for file in files:

@@ -135,7 +135,7 @@ class _Walk:
     def __init__(self, located: Located) -> None:
         self.plan = Plan()
         self.known: dict[str, _Value | None] = {}
-        # Of masks, the comparisons: strides of the index, and the bound.
+        # Comparisons, for masks: strides of the index, and the bound.
         self.masks: dict[str, list[_Value]] = {}
         self.located = located
 
@@ -229,7 +229,7 @@ class _Walk:
     def _bounds(
         self, operation: Operation, strides: tuple[Formula | None, ...]
     ) -> tuple[Formula, ...]:
-        """What the mask of an access compares with along the axis of consecutive elements."""
+        """The bounds that the mask of an access compares with along the axis of consecutive elements."""
         mask = re.search(r"mask (%\S+)", operation.text)
         axes = [axis for axis, step in enumerate(strides) if step is not None and step.number == 1]
         return tuple(
@@ -254,7 +254,7 @@ class _Walk:
         inputs = [self.known.get(operand) for operand in operation.operands]
         known = [value for value in inputs if value is not None]
         derived = _derived(operation, known) if known and len(known) == len(inputs) else None
-        # Of numbers that are loaded or computed otherwise, it is only known where they come from.
+        # Numbers that are loaded or computed otherwise are only known by where they come from.
         opaque = Formula.of(f"value of line {self.line(operation)}")
         return derived or _Value(opaque, (None,) * rank)
 
@@ -271,7 +271,7 @@ def _is_float_arithmetic(operation: Operation) -> bool:
 
 
 def _derived(operation: Operation, inputs: list[_Value]) -> _Value | None:
-    """What an operation on numbers and pointers gives."""
+    """The result of an operation on numbers and pointers."""
     name, rank, first = operation.name, len(operation.type.shape), inputs[0]
     if name in ("arith.extsi", "arith.extui", "arith.trunci", "arith.index_cast", "tile.broadcast"):
         return first

@@ -76,6 +76,6 @@ def _fixes() -> dict[str, str]:
 
 
 def advice_of(code: str) -> str:
-    """What the page of a code says to do; empty where there is nothing to do."""
+    """The advice on the page of a code; empty where there is nothing to do."""
     fix = _fixes().get(code, "")
     return "" if re.match("Nothing (has to be done|is wrong)", fix) else fix

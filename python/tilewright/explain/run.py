@@ -1,4 +1,4 @@
-"""What a simulated launch counted, by source line, in an explanation."""
+"""Adds the counters of a simulated launch to an explanation, by source line."""
 
 from __future__ import annotations
 

@@ -72,15 +72,15 @@ def _wrapped(text: str) -> Iterator[str]:
 
 
 def resources_of(found: Explanation) -> Iterator[str]:
-    """What a program takes: registers, spills, shared memory, instructions."""
+    """Resources of a program: registers, spills, shared memory, instructions."""
     taken = found.resources
     if taken:
         if registers := taken.get("registers"):
             yield f"{registers} registers"
+            spilled = taken.get("spill_bytes", 0)
+            yield f"{spilled} bytes spilled a thread" if spilled else "no spills"
         else:
-            yield "registers are not known: no assembler of PTX is installed"
-        spilled = taken.get("spill_bytes", 0)
-        yield f"{spilled} bytes spilled a thread" if spilled else "no spills"
+            yield "registers and spills are not known: no assembler of PTX is installed"
         yield f"{taken.get('shared_bytes', 0)} bytes of shared memory"
     if found.code:
         sizes = [loop.last - loop.first + 1 for loop in found.code.innermost()]
@@ -114,6 +114,8 @@ def work_of(found: Explanation) -> Iterator[str]:
             f"a program loads {plan.bytes(False)} bytes, stores {plan.bytes(True)} bytes and does "
             f"{plan.operations} operations on floats"
         )
+    elif not found.error:
+        yield "bytes and operations are not known: the kernel has operations that are not counted"
 
 
 def _findings(found: Explanation, style: _Style) -> Iterator[str]:
@@ -186,7 +188,7 @@ def instructions_of(facts: LineFacts | None) -> Iterator[str]:
 
 
 def measured_of(measured: MeasuredLine | None) -> Iterator[str]:
-    """What a simulated launch counted of a line."""
+    """Counters of a line in a simulated launch."""
     if measured is None:
         return
     parts = [f"{measured.warp_instructions} instructions of warps"]

@@ -23,7 +23,7 @@ _TITLES = {
 
 @dataclass(frozen=True)
 class Finding:
-    """What is wrong: `kind` is race, bounds, uninitialized, difference (from `reference`), expected (a
+    """A fault: `kind` is race, bounds, uninitialized, difference (from `reference`), expected (a
     difference from `expected`), or a word of the device; `line` of the kernel's file, 0 where unknown; the
     smallest `case` that shows it, on the device and in the order of `way`; all `devices` that showed it."""
 

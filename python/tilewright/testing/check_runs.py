@@ -37,7 +37,7 @@ class Way:
 
 @dataclass(frozen=True)
 class Fault:
-    """What a device says is wrong: its kind, the line of the kernel's source (0: unknown) and the words."""
+    """A fault that a device reports: its kind, the line of the kernel's source (0: unknown) and the words."""
 
     kind: str
     line: int
@@ -122,7 +122,7 @@ def _faults(name: str, error: DeviceError) -> list[Fault]:
             for one in (read_report(name) or ([],))[0]
             if one.get("is_error")
         ]
-        # What is read out of bounds has no value.
+        # A read out of bounds has no value.
         follows = "uninitialized" if any(fault.kind == "bounds" for fault in found) else ""
         if found:
             return [fault for fault in found if fault.kind != follows]

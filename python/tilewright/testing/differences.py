@@ -79,7 +79,7 @@ def difference(
 
 
 def _of_order(fraction: int, longest: int) -> float:
-    """What the order of so many additions may change, relative to their result: errors of rounding in fp32,
+    """The change that the order of so many additions may make, relative to their result: errors of rounding in fp32,
     or in fp64, add up as in a random walk; four of them allow for the worst of many elements."""
     return float(4 * 2.0 ** -(max(fraction, 23) + 1) * longest**0.5)
 

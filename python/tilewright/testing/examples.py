@@ -95,7 +95,7 @@ def sizes_of(example: Example) -> dict[str, Any]:
 
 
 def limit_of(example: Example, name: str, values: Mapping[str, Any]) -> int:
-    """What the integers of an array are below: as its entry says, else the elements of the smallest array."""
+    """The number that an array's integers are below: as its entry says, else the elements of the smallest array."""
     limit = _split(str(example.entries[name]))[1]
     if limit:
         return int(evaluate(limit, values))

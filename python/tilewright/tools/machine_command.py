@@ -40,7 +40,7 @@ def add_command(commands: Any) -> None:
 
 
 class Finding(NamedTuple):
-    """What one check found; with an `advice` it is a problem."""
+    """The finding of one check; with an `advice` it is a problem."""
 
     what: str
     text: str
@@ -65,7 +65,7 @@ def _problem_of(target: str) -> str:
 
 
 def findings() -> Iterator[Finding]:
-    """What all checks find on this machine, from the compiler on."""
+    """The findings of all checks on this machine, from the compiler on."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         settings = knobs.read_settings()

@@ -1,4 +1,4 @@
-"""What the commands that compile one kernel have in common: its file and name, types, target, options."""
+"""Options that the commands which compile one kernel have in common: its file and name, types, target, options."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def read_kernel(place: str) -> JITFunction:
 
 
 def read_request(options: argparse.Namespace) -> Request:
-    """What the options ask to compile."""
+    """The request for a compilation that the options make."""
     kernel = read_kernel(options.kernel)
     check_device(options.target)
     constants = read_constants(options.constexpr)

@@ -141,6 +141,15 @@ def test_registers_that_nobody_counted_are_absent(monkeypatch):
         compiled.n_regs
 
 
+def test_what_nobody_counted_is_said_to_be_unknown():
+    found = kernels.matmul.explain(MATMUL, {**BLOCKS, "BM": 64}, "nvidia:sm_80")
+    assert "no spills" in str(found) and "a program loads" in str(found)
+    del found.resources["registers"]  # as where no assembler is installed
+    found.plan = None
+    assert "registers and spills are not known" in str(found) and "no spills" not in str(found)
+    assert "bytes and operations are not known" in str(found)
+
+
 def test_differences_of_settings_and_targets():
     small = kernels.matmul.explain(MATMUL, {**BLOCKS, "BM": 64}, "nvidia:sm_80")
     large = kernels.matmul.explain(MATMUL, BLOCKS, "nvidia:sm_80", num_warps=8)
