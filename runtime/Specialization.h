@@ -17,7 +17,7 @@ struct MemorySpan {
 
 /// The reach of signed offsets of 32 bits that count bytes, of which buffers need a few for
 /// themselves. Smaller memory is within reach of all offsets.
-inline constexpr uint64_t kReachableBytes = 0x7FFFFFE0;
+inline constexpr uint64_t kReachableBytes = 0x7FFF0000;
 
 /// The number that facts about alignment and divisibility are about.
 inline constexpr uint64_t kFactDivisor = 16;

@@ -212,7 +212,7 @@ static struct tw_ort_status *tw_ort_read(const struct tw_ort_kernel *called, voi
 }
 
 static struct tw_ort_status *tw_ort_allocate(const struct tw_ort_kernel *called, void *context,
-                                             uint64_t *values, const struct tw_shape *shapes) {
+                                             uint64_t *values, struct tw_shape *shapes) {
   const struct tw_operator *self = called->self->operator_;
   struct tilewright_error error;
   for (unsigned i = 0; i < self->num_results; ++i) {
@@ -236,6 +236,7 @@ static struct tw_ort_status *tw_ort_allocate(const struct tw_ort_kernel *called,
     if (status)
       return status;
     values[row->argument] = (uint64_t)(uintptr_t)data;
+    shapes[row->argument] = shape;
   }
   return NULL;
 }
@@ -244,7 +245,7 @@ static struct tw_ort_status *tw_ort_compute(void *kernel, void *context) {
   const struct tw_ort_kernel *called = kernel;
   const struct tw_operator *self = called->self->operator_;
   uint64_t values[TW_MAX_ARGUMENTS] = {0};
-  struct tw_shape shapes[TW_MAX_ARGUMENTS];
+  struct tw_shape shapes[TW_MAX_ARGUMENTS] = {{0, {0}}};
   struct tilewright_launch launch = {{0, 0, 0}, TILEWRIGHT_CPU, NULL};
   struct tilewright_error error;
   struct tw_ort_status *status = tw_ort_read(called, context, values, shapes);
@@ -252,7 +253,8 @@ static struct tw_ort_status *tw_ort_compute(void *kernel, void *context) {
     status = tw_ort_allocate(called, context, values, shapes);
   if (status)
     return status;
-  if (tw_launch(called->self->package, self->kernel,
+  if (tw_check_shapes(called->self->package, self, shapes, launch.device, &error) ||
+      tw_launch(called->self->package, self->kernel,
                 called->self->package->kernels[self->kernel].interface, values, &launch, &error))
     return tw_ort_fail(called->api, &error);
   return NULL;

@@ -41,6 +41,21 @@ struct tw_shape {
   int64_t extents[TW_MAX_OPERATOR_RANK];
 };
 
+/* Refuses arrays that are larger than the kernel's code reaches. */
+static int tw_check_shapes(const struct tw_package *package, const struct tw_operator *self,
+                           const struct tw_shape *shapes, int device,
+                           struct tilewright_error *error) {
+  const struct tw_kernel *kernel = &package->kernels[self->kernel];
+  int failure = TILEWRIGHT_SUCCESS;
+  for (unsigned i = 0; i < kernel->num_arguments && !failure; ++i) {
+    uint64_t bytes = kernel->arguments[i].element_bytes;
+    for (unsigned k = 0; bytes && k < shapes[i].rank; ++k)
+      bytes *= (uint64_t)shapes[i].extents[k];
+    failure = tw_check_reach(kernel, i, bytes, device, error);
+  }
+  return failure;
+}
+
 /* Fills in the numbers that are strides of the arrays, whose shapes stand by argument. */
 static int tw_fill_strides(const struct tw_package *package, const struct tw_operator *self,
                            const struct tw_shape *shapes, uint64_t *values,

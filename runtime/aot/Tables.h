@@ -94,6 +94,8 @@ struct tw_argument {
   const char *name;
   unsigned is_pointer;
   unsigned bits; /* of a number, for its sign */
+  /* Of an array that some code accesses by offsets of 32 bits: the bytes of an element; else 0. */
+  unsigned element_bytes;
 };
 
 struct tw_kernel {

@@ -106,8 +106,23 @@ static int tw_ffi_place(const struct tw_dl_tensor *tensor, struct tilewright_lau
   return 0;
 }
 
+/* The bytes from a tensor's first element to the end of its last. */
+static uint64_t tw_ffi_span(const struct tw_dl_tensor *tensor) {
+  uint64_t last = 0, step = 1;
+  for (int32_t i = tensor->num_dims; i-- > 0;) {
+    uint64_t extent = (uint64_t)tensor->shape[i];
+    int64_t stride = tensor->strides ? tensor->strides[i] : (int64_t)step;
+    if (!extent)
+      return 0;
+    last += (extent - 1) * (uint64_t)(stride < 0 ? -stride : stride);
+    step *= extent;
+  }
+  return (last + 1) * ((tensor->bits + 7U) / 8U);
+}
+
 static const char *tw_ffi_pointer(const struct tw_ffi_type *type, const struct tw_ffi_any *given,
-                                  uint64_t *value, struct tilewright_launch *launch) {
+                                  uint64_t *value, uint64_t *bytes,
+                                  struct tilewright_launch *launch) {
   if (given->type == TW_FFI_POINTER || given->type == TW_FFI_NONE) {
     *value = given->type == TW_FFI_NONE ? 0 : (uint64_t)(uintptr_t)given->value.pointer;
     return NULL;
@@ -122,6 +137,7 @@ static const char *tw_ffi_pointer(const struct tw_ffi_type *type, const struct t
   if (tw_ffi_place(tensor, launch))
     return "is on another device than others, or on one that the package does not run on";
   *value = (uint64_t)(uintptr_t)tensor->data + tensor->byte_offset;
+  *bytes = tw_ffi_span(tensor);
   return NULL;
 }
 
@@ -163,7 +179,7 @@ static int tw_ffi_call(const struct tw_package *package, unsigned number,
   const struct tw_kernel *kernel = &package->kernels[number];
   struct tilewright_launch launch = {{0, 0, 0}, TILEWRIGHT_AUTO, NULL};
   struct tilewright_error error;
-  uint64_t values[TW_MAX_ARGUMENTS] = {0};
+  uint64_t values[TW_MAX_ARGUMENTS] = {0}, bytes[TW_MAX_ARGUMENTS] = {0};
   int32_t taken = (int32_t)kernel->num_arguments;
   if (count < taken || count > taken + 3) {
     (void)tw_fail(&error, TILEWRIGHT_OPERATOR,
@@ -173,11 +189,14 @@ static int tw_ffi_call(const struct tw_package *package, unsigned number,
   }
   for (int32_t i = 0; i < taken; ++i) {
     const char *why = types[i].kind == 'p'
-                          ? tw_ffi_pointer(&types[i], &given[i], &values[i], &launch)
+                          ? tw_ffi_pointer(&types[i], &given[i], &values[i], &bytes[i], &launch)
                           : tw_ffi_number(&types[i], &given[i], &values[i]);
     if (why)
       return tw_ffi_refuse(kernel, (unsigned)i, why);
   }
+  for (int32_t i = 0; i < taken; ++i)
+    if (tw_check_reach(kernel, (unsigned)i, bytes[i], launch.device, &error))
+      return tw_ffi_raise("ValueError", &error);
   for (int32_t i = taken; i < count; ++i) {
     if (given[i].type != TW_FFI_INT) {
       (void)tw_fail(&error, TILEWRIGHT_OPERATOR, "an extent of the grid of %s is not an integer",

@@ -97,7 +97,7 @@ static struct tw_xla_error *tw_xla_call(const struct tw_package *package,
                                         const struct tw_operator *self, int first_gpu,
                                         const struct tw_xla_frame *frame) {
   uint64_t values[TW_MAX_ARGUMENTS] = {0};
-  struct tw_shape shapes[TW_MAX_ARGUMENTS];
+  struct tw_shape shapes[TW_MAX_ARGUMENTS] = {{0, {0}}};
   struct tilewright_launch launch = {{0, 0, 0}, TILEWRIGHT_AUTO, NULL};
   struct tilewright_error error;
   if (tw_xla_answer(frame) || frame->stage != TW_XLA_EXECUTE)
@@ -111,6 +111,7 @@ static struct tw_xla_error *tw_xla_call(const struct tw_package *package,
   }
   const struct tw_kernel *kernel = &package->kernels[self->kernel];
   if (!tw_xla_read(package, self, frame, values, shapes, &error) &&
+      !tw_check_shapes(package, self, shapes, launch.device, &error) &&
       !tw_launch(package, self->kernel, kernel->interface, values, &launch, &error))
     return NULL;
   char message[sizeof(error.message) + 16];

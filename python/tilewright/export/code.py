@@ -207,9 +207,11 @@ def _kernel_tables(kernels: Sequence[ExportedKernel]) -> Iterator[str]:
     rows: list[str] = []
     for number, kernel in enumerate(kernels):
         yield f"static const struct tw_argument tw_{number}_arguments[] = {{"
+        near = kernel.near_arrays
         for a in kernel.arguments:
-            yield f"  {{{_text(a.name)}, {int(a.is_pointer)}, {a.bits}}},"
-        yield "  {0, 0, 0}};"
+            reached = a.element_bytes if a.name in near else 0
+            yield f"  {{{_text(a.name)}, {int(a.is_pointer)}, {a.bits}, {reached}}},"
+        yield "  {0, 0, 0, 0}};"
         count = len(kernel.specializations)
         rows.append(
             f"  {{{_text(kernel.name)}, UINT64_C({interface_of(kernel.name, kernel.arguments):#x}), "

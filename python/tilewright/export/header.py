@@ -72,8 +72,8 @@ _INTRODUCTION = """\
  * null, as may `launch`. They throw and exit never and may be called from any thread. A launch on the
  * processor returns when it has finished, one on a GPU when it is in its stream. Contracts that no
  * launch can check: arrays are as long as the kernel reads and writes, have fewer than 2^31 elements
- * unless a specialization says :large, and what is written overlaps no other array unless it says
- * :overlap.
+ * (on GPUs of AMD less than 2^31 - 2^16 bytes) unless a specialization says :large, and what is
+ * written overlaps no other array unless it says :overlap.
  */
 """
 

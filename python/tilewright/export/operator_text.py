@@ -47,6 +47,18 @@ struct Place {{
               tensor.strides(), " of sizes ", tensor.sizes(), "): pass a copy (clone, contiguous)");
 }}
 
+/// Code that is not for large arrays reaches memory by offsets of 32 bits, which count elements, but
+/// bytes on AMD's GPUs. Of a view all memory counts, as a kernel may reach around it.
+[[maybe_unused]] void checkReach(const at::Tensor &tensor, uint64_t elementBytes, const char *name,
+                                 const char *kernel) {{
+  if (!tensor.has_storage() || tensor.is_meta())
+    return;
+  uint64_t most = tensor.is_cuda() && at::Context::hasROCM() ? 0x7FFF0000 : 0x7FFFFFFF * elementBytes;
+  TORCH_CHECK(tensor.storage().nbytes() <= most, "TW0822: the argument `", name, "` of ", kernel, " has ",
+              tensor.storage().nbytes(), " bytes of memory, and code of the package reaches ", most,
+              ": export it as :large");
+}}
+
 /// Code that is told no strides takes elements one after the other. Symbolic sizes do not tell.
 [[maybe_unused]] void checkContiguous(const at::Tensor &tensor, const char *name, const char *kernel) {{
   if (tensor.unsafeGetTensorImpl()->has_symbolic_sizes_strides())

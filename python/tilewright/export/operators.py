@@ -96,6 +96,13 @@ def _overlap_checks(kernel: ExportedKernel) -> Iterator[str]:
                 yield f"  checkApart(given{index}, {names});"
 
 
+def _reach_checks(kernel: ExportedKernel) -> Iterator[str]:
+    """Of tensors that are larger than offsets of 32 bits reach; on AMD's GPUs these count bytes."""
+    for index, argument in schema_arguments(kernel):
+        if argument.name in kernel.near_arrays:
+            yield f'  checkReach(given{index}, {argument.element_bytes}, "{argument.name}", "{kernel.name}");'
+
+
 def _layout_checks(kernel: ExportedKernel) -> Iterator[str]:
     """Of tensors whose elements lie otherwise than the kernel takes for granted."""
     for index, argument in schema_arguments(kernel):
@@ -180,6 +187,7 @@ def _function(kernel: ExportedKernel) -> Iterator[str]:
     yield f"\n{_returned_type(kernel)} call_{kernel.name}({parameters}) {{"
     yield from _type_checks(kernel)
     yield from _overlap_checks(kernel)
+    yield from _reach_checks(kernel)
     yield from _layout_checks(kernel)
     yield from _read_strides(kernel, False)
     yield from _allocations(kernel)

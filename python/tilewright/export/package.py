@@ -59,6 +59,12 @@ class ExportedKernel:
     rules: OperatorRules = field(default_factory=OperatorRules)
 
     @property
+    def near_arrays(self) -> set[str]:
+        """The names of arrays that some specialization accesses by offsets of 32 bits."""
+        facts = [item for specialization in self.specializations for item in specialization.facts().items()]
+        return {name for name, fact in facts if fact.is_pointer and not fact.is_large}
+
+    @property
     def summary(self) -> str:
         """The first line of the kernel's documentation."""
         return (inspect.getdoc(self.kernel.fn) or "").partition("\n")[0]

@@ -7,7 +7,7 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, cast
 
-from ..language.element_types import ELEMENT_TYPES
+from ..language.element_types import BY_SHORT_NAME, ELEMENT_TYPES
 from ..native.errors import UnsupportedError
 from ..compile.facts import Facts, parse_facts
 
@@ -48,6 +48,12 @@ class Argument:
     def bits(self) -> int:
         """The bits of an integer."""
         return int(self.type.lstrip("iu")) if self.is_integer else 64
+
+    @property
+    def element_bytes(self) -> int:
+        """The bytes of an array's element."""
+        row = BY_SHORT_NAME.get(self.type.removeprefix("k"))
+        return max(1, (row.bits if row else 8) // 8)
 
 
 class Assumption(NamedTuple):

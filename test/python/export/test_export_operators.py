@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any
 
 import export_kernels
@@ -32,6 +33,7 @@ def package() -> Package:
     anywhere = "*fp32:overlap, *fp32:overlap, i32"
     made.add(export_kernels.scale, anywhere, name="scale_anywhere", grid="cdiv(n, BLOCK)")
     made.as_operator("scale_anywhere", strides={"x": "any", "out": "any"})
+    made.add(export_kernels.scale, "*fp32:large, *fp32, i32", name="scale_large", grid="cdiv(n, BLOCK)")
     return made.add(launch, "place=*fp32, error=*i64, give=*fp16, launch=*fp32", name="spread", grid=1)
 
 
@@ -80,6 +82,12 @@ def other_tensor() -> Any:
     return tvm_ffi.from_dlpack(np.zeros(4, np.float32))
 
 
+def large_array() -> np.ndarray:
+    """2^31 floats, of which a file that is gone already holds none."""
+    with TemporaryFile() as file:
+        return np.memmap(file, np.float32, "w+", shape=1 << 31)
+
+
 WRONG: list[tuple[Callable[[Any, Any], Any], str, str]] = [
     (lambda m, t: m.scale(t, t, 1), "TypeError", "takes 4 arguments"),
     (lambda m, t: m.scale(t, t, 1, 2.0, 1, 1, 1, 1), "TypeError", "8 are given"),
@@ -106,6 +114,18 @@ def test_tvm_ffi_is_told_what_does_not_fit(call: Any, kind: str, words: str, mod
         module.scale(wide, tensor, 1, 2.0)
 
 
+def test_tvm_ffi_refuses_arrays_that_code_does_not_reach(module: Any) -> None:
+    import tvm_ffi
+
+    large, out = tvm_ffi.from_dlpack(large_array()), np.ones(64, np.float32)
+    with pytest.raises(ValueError, match="TW0822.*`x` of scale has 8589934592 bytes.*reaches 8589934588.*:large"):
+        module.scale(large, tvm_ffi.from_dlpack(out), 64, 2.0)
+    module.scale_large(large, tvm_ffi.from_dlpack(out), 64, 2.0)
+    assert not out.any()
+    with pytest.raises(ValueError, match="TW0822.*`out` of scale_large"):
+        module.scale_large(large, large, 64, 2.0)
+
+
 def test_the_functions_are_weak_and_only_there_when_asked_for(tmp_path: Path) -> None:
     for asked in (True, False):
         folder = tmp_path / str(asked)
@@ -113,7 +133,7 @@ def test_the_functions_are_weak_and_only_there_when_asked_for(tmp_path: Path) ->
         library = shared(folder, tvm_ffi=asked)
         symbols = subprocess.run(["nm", "-D", library], capture_output=True, text=True, check=True).stdout
         found = [line.split()[-2:] for line in symbols.splitlines() if "__tvm_ffi_" in line]
-        names = ["scale", "scale_anywhere", "scale_by_grid", "spread"] if asked else []
+        names = ["scale", "scale_anywhere", "scale_by_grid", "scale_large", "spread"] if asked else []
         assert sorted(found) == [["W", f"__tvm_ffi_{name}"] for name in names]
         assert "TVMFFI" not in symbols, "nothing of the library is needed"
     for name, flags in exported.COMPILERS[:1] + exported.COMPILERS[2:3]:
@@ -199,6 +219,12 @@ def refuse_operators(operators: Any) -> None:
             operators.scale(*arguments)
     with pytest.raises(RuntimeError, match="TW0818.*no grid"):
         operators.scale_by_grid(x, out, 64, 2.0)
+    large = torch.from_numpy(large_array())
+    for view in (large, large[:64]):
+        with pytest.raises(RuntimeError, match="TW0822.*`x` of scale has 8589934592 bytes of memory.*:large"):
+            operators.scale(view, out, 64, 2.0)
+    operators.scale_large(large, x, 64, 2.0)
+    assert not x.any()
 
 
 def refuse_overlaps(operators: Any) -> None:
