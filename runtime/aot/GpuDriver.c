@@ -202,6 +202,18 @@ static void *tw_open_name(const struct tw_gpu_maker *maker, const char *name,
   return library;
 }
 
+/* Adds all the names that were tried to the words about a missing library. */
+static void tw_name_libraries(const struct tw_gpu_maker *maker, struct tilewright_error *error) {
+  size_t used = strlen(error->message), size = sizeof(error->message);
+  if (!maker->libraries[1])
+    return;
+  for (const char *const *name = maker->libraries; *name && used < size; ++name)
+    used += (size_t)snprintf(error->message + used, size - used, "%s%s",
+                             name == maker->libraries ? " (tried " : ", ", *name);
+  if (used < size)
+    (void)snprintf(error->message + used, size - used, ")");
+}
+
 /* One that is in the process goes first: two do not know each other's memory. */
 static void *tw_open_library(const struct tw_gpu_maker *maker, struct tilewright_error *error) {
   void *library = NULL;
@@ -209,6 +221,8 @@ static void *tw_open_library(const struct tw_gpu_maker *maker, struct tilewright
     library = dlopen(*name, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
   for (const char *const *name = maker->libraries; *name && !library; ++name)
     library = tw_open_name(maker, *name, error);
+  if (!library && error)
+    tw_name_libraries(maker, error);
   return library;
 }
 

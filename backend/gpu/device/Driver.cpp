@@ -1,6 +1,7 @@
 // The library of a GPU's driver: opened when it is first needed and never linked.
 #include "backend/gpu/device/Driver.h"
 #include "runtime/codes/Codes.h"
+#include "llvm/ADT/StringExtras.h"
 #include <cerrno>
 #include <cstring>
 #include <dlfcn.h>
@@ -44,7 +45,8 @@ static std::string findLoaded(std::string_view name) {
   return search.second;
 }
 
-/// Opens a driver's library; null with the loader's words in `reason`. `path` becomes its name.
+/// Opens a driver's library; null with the loader's words in `reason`, and all names that it was
+/// looked for by. `path` becomes its name.
 static void *openLibrary(const DriverKind &kind, std::string &path, std::string &reason) {
   if (path.empty())
     path = findLoaded(kind.libraries.back());
@@ -62,6 +64,8 @@ static void *openLibrary(const DriverKind &kind, std::string &path, std::string 
     if (words && (reason.empty() || !std::string_view(words).starts_with(name + ": cannot open")))
       reason = words;
   }
+  if (names.size() > 1)
+    reason += " (tried " + llvm::join(names, ", ") + ")";
   return nullptr;
 }
 

@@ -117,6 +117,13 @@ def opens(library: str) -> bool:
     return True
 
 
+def test_the_report_names_all_libraries_that_were_tried(tmp_path: Path) -> None:
+    if any(map(opens, LIBRARIES)):
+        pytest.skip("this machine has a libamdhip64")
+    done = run_with_driver(["-c", USE], tmp_path / "cache", TILEWRIGHT_HIP_LIBRARY="")
+    assert "error[TW0620]" in done.stderr and f"(tried {', '.join(LIBRARIES)})" in done.stderr, done.stderr
+
+
 def test_the_real_runtime_says_that_there_is_no_gpu(tmp_path: Path) -> None:
     library = next(filter(opens, LIBRARIES), None)
     if library is None:
