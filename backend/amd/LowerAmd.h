@@ -44,13 +44,13 @@ struct Lowering : gpu::ThreadLowering {
   /// The barriers that do, with the scope to which waves release before them.
   llvm::DenseMap<mlir::Operation *, tile::MemoryScope> ordersGlobal;
   bool hasPrint = false, keepsFarOffsets = false;
-  bool copiesDirectly = false;  // from global to shared memory, not through registers
-  bool leavesOutCopies = false; // a wave whose masks are all false starts fewer than others
-  mlir::Value lane;             // this thread's number in its wave, once it was asked for
-  llvm::DenseSet<mlir::Operation *> ofWholeRows; // exchanges of rows whose lanes have one value
-  llvm::DenseMap<mlir::Value, mlir::Value> resources; // of buffers, by argument
-  /// Scalar offsets of masked accesses, by mask and block.
-  llvm::DenseMap<std::pair<mlir::Value, mlir::Block *>, mlir::Value> maskOffsets;
+  bool copiesDirectly = false;         // from global to shared memory, not through registers
+  bool leavesOutCopies = false;        // a wave whose masks are all false starts fewer than others
+  mlir::Value lane;                    // this thread's number in its wave, once it was asked for
+  llvm::DenseSet<mlir::Operation *> ofWholeRows;   // exchanges of rows whose lanes have one value
+  llvm::DenseMap<mlir::Value, mlir::Value> starts; // of buffers, by argument
+  /// The bounds of accesses whose mask all threads share, by mask, block and what they are else.
+  llvm::DenseMap<std::tuple<mlir::Value, mlir::Block *, uint32_t>, mlir::Value> maskBounds;
 };
 
 /// Calls `llvm.` + name; `result` is null for intrinsics without one.

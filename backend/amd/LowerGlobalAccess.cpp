@@ -22,8 +22,9 @@ using namespace tw::amd;
 /// Where offsets from an argument are of either sign, the resource begins so far before it that
 /// they are above 0 as unsigned numbers.
 static constexpr int64_t kBias = int64_t(1) << 31;
-/// The bounds: the 16 bytes behind them are where accesses go that the mask leaves out.
-static constexpr uint32_t kBounds = 0xfffffff0;
+/// The bounds of a resource, and the offset of lanes that a mask leaves out. Offsets from an
+/// argument itself are below 2^31, as larger memory takes plain accesses.
+static constexpr uint32_t kBounds = 0xfffffff0, kForwardBounds = uint32_t(1) << 31;
 
 namespace {
 /// A step of an address: a number of elements.
@@ -36,25 +37,40 @@ struct Step {
 struct BufferPlace {
   BlockArgument argument;
   SmallVector<Step> steps; // from the argument on
-  Step progress;           // of a loop, which is the scalar offset; at least 0
+  Step progress;           // of a loop, by which the resource moves
 };
 } // namespace
 
-/// Takes what a loop adds for all threads out of the steps: a scalar offset takes no vector
+/// Returns how far before an argument its resource begins.
+static int64_t biasOf(Lowering &lowering, BlockArgument argument) {
+  auto kernel = cast<LLVM::LLVMFuncOp>(lowering.kernel);
+  return kernel.getArgAttr(argument.getArgNumber(), tile::kArgForward) ? 0 : kBias;
+}
+
+static uint32_t boundsOf(Lowering &lowering, BlockArgument argument) {
+  return biasOf(lowering, argument) ? kBounds : kForwardBounds;
+}
+
+/// Takes what a loop adds for all threads out of the steps: moving the resource takes no vector
 /// instruction, and what is left does not change in the loop. Lanes that have masks of their own
 /// have their numbers in any case: other products of them would only take more registers.
-static void takeProgress(Lowering &lowering, BufferPlace &place, Value mask) {
+static void takeProgress(Lowering &lowering, BufferPlace &place, Value pointer, Value mask) {
   auto isUniform = [&](Value value) { return lowering.uniform.contains(value); };
   bool isOfLanes = mask && !isUniform(mask);
-  auto isCounted = [&](BlockArgument value, bool isUp) {
+  auto isInMemory = [&](BlockArgument value) {
     return lowering.steady.contains(value, place.argument) ||
-           (isUp && beginsAtOnce(value, lowering.builder.getInsertionBlock(), mask));
+           beginsAtOnce(value, lowering.builder.getInsertionBlock(), mask);
   };
+  auto isAccessed = [&](BlockArgument carried) {
+    auto step = pointer.getDefiningOp<LLVM::GEPOp>();
+    return step && lowering.steady.isAccessed(step.getBase(), carried);
+  };
+  LoopAccess access{isInMemory, isAccessed, biasOf(lowering, place.argument) == 0};
   for (Step &step : llvm::reverse(place.steps)) {
     if (!step.index || (isOfLanes && step.index.getDefiningOp<arith::MulIOp>()))
       continue;
     std::optional<LoopProgress> progress =
-        progressOf(lowering.builder, step.index, isUniform, isCounted);
+        progressOf(lowering.builder, step.index, isUniform, access);
     if (!progress)
       continue;
     step.index = progress->rest;
@@ -91,55 +107,8 @@ static std::optional<BufferPlace> stepsTo(Lowering &lowering, Value pointer) {
 static std::optional<BufferPlace> placeOf(Lowering &lowering, Value pointer, Value mask) {
   std::optional<BufferPlace> place = stepsTo(lowering, pointer);
   if (place)
-    takeProgress(lowering, *place, mask);
+    takeProgress(lowering, *place, pointer, mask);
   return place;
-}
-
-/// Returns how far before an argument its resource begins.
-static int64_t biasOf(Lowering &lowering, BlockArgument argument) {
-  auto kernel = cast<LLVM::LLVMFuncOp>(lowering.kernel);
-  return kernel.getArgAttr(argument.getArgNumber(), tile::kArgForward) ? 0 : kBias;
-}
-
-/// A resource that begins before its argument. The difference may be below 0, as an empty array has
-/// no address, and the intrinsic clears the bits above an address.
-static Value resourceBefore(Lowering &lowering, BlockArgument argument, Type type) {
-  OpBuilder &b = lowering.builder;
-  Value bias = constantOf(lowering, b.getI64Type(), uint64_t(-kBias));
-  Value start = LLVM::GEPOp::create(b, lowering.loc, argument.getType(), b.getI8Type(), argument,
-                                    ArrayRef<LLVM::GEPArg>{bias});
-  return callIntrinsic(lowering, "amdgcn.make.buffer.rsrc.p8.p1", type,
-                       {start, constantOf(lowering, b.getI16Type(), 0),
-                        constantOf(lowering, b.getI64Type(), kBounds),
-                        constantI32(lowering, lowering.arch.bufferFlags)});
-}
-
-/// A resource that begins at its argument, of which it takes all bits: those above an address are
-/// zeros, as launches see to.
-static Value resourceAt(Lowering &lowering, BlockArgument argument, Type type) {
-  OpBuilder &b = lowering.builder;
-  Location loc = lowering.loc;
-  Type i128 = b.getIntegerType(128);
-  APInt facts = APInt(128, kBounds) << 64 | APInt(128, lowering.arch.bufferFlags) << 96;
-  Value start = LLVM::PtrToIntOp::create(b, loc, b.getI64Type(), argument);
-  Value words =
-      LLVM::OrOp::create(b, loc, LLVM::ZExtOp::create(b, loc, i128, start),
-                         LLVM::ConstantOp::create(b, loc, i128, b.getIntegerAttr(i128, facts)));
-  return LLVM::IntToPtrOp::create(b, loc, type, words);
-}
-
-/// The resource of an argument's memory, made where the kernel begins.
-static Value resourceOf(Lowering &lowering, BlockArgument argument) {
-  Value &resource = lowering.resources[argument];
-  if (resource)
-    return resource;
-  OpBuilder &b = lowering.builder;
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(argument.getOwner());
-  Type type = LLVM::LLVMPointerType::get(b.getContext(), /*addressSpace=*/8);
-  bool isBefore = biasOf(lowering, argument) != 0;
-  return resource = isBefore ? resourceBefore(lowering, argument, type)
-                             : resourceAt(lowering, argument, type);
 }
 
 static Value toWidth(Lowering &lowering, Value index, unsigned width) {
@@ -182,7 +151,7 @@ static Value sumOf(Lowering &lowering, const BufferPlace &place, int64_t constan
 /// An offset that 32 bits do not hold as the nearest that they do, which no array reaches. No
 /// offset reaches what lies before a resource that begins at its argument.
 static Value nearestOffset(Lowering &lowering, Value offset, int64_t bias) {
-  int64_t most = int64_t(kBounds) - 64 - kBias + bias;
+  int64_t most = (int64_t(1) << 31) - 128 + bias;
   OpBuilder &b = lowering.builder;
   Location loc = lowering.loc;
   Value last = constantOf(lowering, b.getI64Type(), most);
@@ -247,47 +216,83 @@ static Value asScalarMask(Lowering &lowering, Value mask) {
   return arith::CmpIOp::create(b, lowering.loc, compare.getPredicate(), left, right);
 }
 
-/// The progress of a loop in bytes, as a scalar offset. It is at most the bounds, as lanes that
-/// masks leave out compare their offset with what it leaves of them.
-static Value progressOffset(Lowering &lowering, const BufferPlace &place, bool hasLeftOut) {
-  if (!place.progress.index)
-    return constantI32(lowering, 0);
+/// The bounds, or 0 where a mask that all threads share is false. LLVM has them in a scalar
+/// register only where it is told so: some comparisons yield vectors.
+static Value maskedBounds(Lowering &lowering, BlockArgument argument, Value mask) {
   OpBuilder &b = lowering.builder;
-  unsigned width = lowering.keepsFarOffsets ? 64 : 32;
-  Value offset = inBytes(lowering, place.progress, width);
-  if (!lowering.keepsFarOffsets && !hasLeftOut)
-    return offset;
-  Value most = constantOf(lowering, b.getIntegerType(width), kBounds);
-  return toWidth(lowering, arith::MinUIOp::create(b, lowering.loc, offset, most), 32);
+  uint32_t bounds = boundsOf(lowering, argument);
+  Value &made = lowering.maskBounds[{mask, b.getInsertionBlock(), bounds}];
+  if (made)
+    return made;
+  Value selected =
+      LLVM::SelectOp::create(b, lowering.loc, asScalarMask(lowering, mask),
+                             constantI32(lowering, int32_t(bounds)), constantI32(lowering, 0));
+  return made = callIntrinsic(lowering, "amdgcn.readfirstlane.i32", b.getI32Type(), selected);
 }
 
-/// A scalar offset that leaves nothing of the bounds where a mask that all threads share is false.
-/// LLVM has it in a scalar register only where it is told so: some comparisons yield vectors.
-static Value scalarOffsetOf(Lowering &lowering, const BufferPlace &place, Value mask) {
+/// The address at which a resource begins: its bias before the argument, moved by a loop's
+/// progress. Bits above an address would be a stride. An argument has none, as launches see to; a
+/// difference may, as an empty array has no address, and so may what a loop adds for lanes that a
+/// mask leaves out. (Where it leaves out all threads, there are no bounds.)
+static Value startOf(Lowering &lowering, const BufferPlace &place, Value mask) {
+  constexpr uint64_t addressBits = (uint64_t(1) << 48) - 1;
   OpBuilder &b = lowering.builder;
-  auto masked = [&](Value offset) {
-    Value selected = LLVM::SelectOp::create(b, lowering.loc, asScalarMask(lowering, mask), offset,
-                                            constantI32(lowering, int32_t(kBounds)));
-    return callIntrinsic(lowering, "amdgcn.readfirstlane.i32", b.getI32Type(), selected);
+  Location loc = lowering.loc;
+  Type i64 = b.getI64Type();
+  auto withoutStride = [&](Value address) -> Value {
+    return LLVM::AndOp::create(b, loc, address, constantOf(lowering, i64, addressBits));
   };
-  if (place.progress.index)
-    return masked(progressOffset(lowering, place, /*hasLeftOut=*/false));
-  Value &offset = lowering.maskOffsets[{mask, b.getInsertionBlock()}];
-  return offset ? offset : offset = masked(constantI32(lowering, 0));
+  Value &start = lowering.starts[place.argument];
+  if (!start) {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(place.argument.getOwner());
+    start = LLVM::PtrToIntOp::create(b, loc, i64, place.argument);
+    if (int64_t bias = biasOf(lowering, place.argument))
+      start = withoutStride(
+          LLVM::SubOp::create(b, loc, start, constantOf(lowering, i64, uint64_t(bias))));
+  }
+  if (!place.progress.index)
+    return start;
+  Value moved = LLVM::AddOp::create(b, loc, start, inBytes(lowering, place.progress, 64));
+  return mask && !lowering.uniform.contains(mask) ? withoutStride(moved) : moved;
+}
+
+/// The resource of an access: an address, the bounds and flags. The scalar offset of instructions
+/// is always 0, as sources differ on whether bounds hold for the sum with it, and whether that
+/// wraps.
+static Value resourceOf(Lowering &lowering, const BufferPlace &place, Value mask) {
+  OpBuilder &b = lowering.builder;
+  Location loc = lowering.loc;
+  Type i128 = b.getIntegerType(128);
+  bool isShared = mask && lowering.uniform.contains(mask);
+  Value start = startOf(lowering, place, mask);
+  OpBuilder::InsertionGuard guard(b);
+  if (!isShared && !place.progress.index)
+    b.setInsertionPointAfterValue(start);
+  Value words = LLVM::ZExtOp::create(b, loc, i128, start);
+  APInt facts = APInt(128, lowering.arch.bufferFlags) << 96;
+  if (isShared) {
+    Value bounds = LLVM::ZExtOp::create(b, loc, i128, maskedBounds(lowering, place.argument, mask));
+    bounds = LLVM::ShlOp::create(b, loc, bounds, constantOf(lowering, i128, 64));
+    words = LLVM::OrOp::create(b, loc, words, bounds);
+  } else {
+    facts |= APInt(128, boundsOf(lowering, place.argument)) << 64;
+  }
+  words = LLVM::OrOp::create(b, loc, words,
+                             LLVM::ConstantOp::create(b, loc, i128, b.getIntegerAttr(i128, facts)));
+  Type type = LLVM::LLVMPointerType::get(b.getContext(), /*addressSpace=*/8);
+  return LLVM::IntToPtrOp::create(b, loc, type, words);
 }
 
 /// The operands that all buffer accesses end with: resource, offset, scalar offset, policy.
 static SmallVector<Value> bufferOperands(Lowering &lowering, const BufferPlace &place, Value mask,
                                          bool isStreamed) {
-  Value offset = offsetOf(lowering, place), scalarOffset;
-  if (mask && lowering.uniform.contains(mask))
-    scalarOffset = scalarOffsetOf(lowering, place, mask);
-  else
-    scalarOffset = progressOffset(lowering, place, /*hasLeftOut=*/mask != nullptr);
+  Value resource = resourceOf(lowering, place, mask), offset = offsetOf(lowering, place);
   if (mask && !lowering.uniform.contains(mask))
-    offset = LLVM::SelectOp::create(lowering.builder, lowering.loc, mask, offset,
-                                    constantI32(lowering, int32_t(kBounds)));
-  return {resourceOf(lowering, place.argument), offset, scalarOffset,
+    offset =
+        LLVM::SelectOp::create(lowering.builder, lowering.loc, mask, offset,
+                               constantI32(lowering, int32_t(boundsOf(lowering, place.argument))));
+  return {resource, offset, constantI32(lowering, 0),
           constantI32(lowering, isStreamed ? lowering.arch.streamPolicy : 0)};
 }
 

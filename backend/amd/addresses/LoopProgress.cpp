@@ -1,4 +1,4 @@
-// Finds what loops add to numbers, and the least that it becomes.
+// Finds what loops add to numbers.
 #include "backend/amd/addresses/LoopProgress.h"
 #include "ir/tile/ArgumentFacts.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -28,22 +28,6 @@ static Value product(OpBuilder &b, Location loc, Value left, Value right) {
 
 static Value sum(OpBuilder &b, Location loc, Value left, Value right) {
   return arith::AddIOp::create(b, loc, left, right);
-}
-
-/// Products of 64 bits have room for those of offsets; narrower ones may wrap.
-static bool isNonNegative(Value step) {
-  APInt known;
-  if (matchPattern(step, m_ConstantInt(&known)))
-    return !known.isNegative();
-  if (auto extended = step.getDefiningOp<arith::ExtSIOp>())
-    return isNonNegative(extended.getIn());
-  auto product = step.getDefiningOp<arith::MulIOp>();
-  if (product && step.getType().isInteger(64))
-    return isNonNegative(product.getLhs()) && isNonNegative(product.getRhs());
-  auto argument = dyn_cast<BlockArgument>(step);
-  auto kernel = argument ? dyn_cast<LLVM::LLVMFuncOp>(argument.getOwner()->getParentOp())
-                         : LLVM::LLVMFuncOp();
-  return kernel && kernel.getArgAttr(argument.getArgNumber(), tw::tile::kArgNonNegative);
 }
 
 /// Computes the total growth of a loop's counter, as a number of `type`.
@@ -91,46 +75,55 @@ static std::optional<Chain> chainOf(Value value) {
   return chain;
 }
 
-/// The least that the values of a chain become, where an iteration adds one value some times and it
-/// is not known whether that is below 0: what stands in the first iteration or after the last.
-static Value leastOf(OpBuilder &b, const Chain &chain, ArrayRef<Value> iteration) {
-  scf::ForOp loop = chain.loop;
-  Location loc = loop.getLoc();
-  Value start = loop.getTiedLoopInit(chain.carried)->get();
-  Value step = iteration.empty() ? Value() : iteration.front();
-  auto isStep = [&](Value other) { return other == step; };
-  Type type = start.getType();
-  if (!step || chain.steps.size() > iteration.size() || !llvm::all_of(chain.steps, isStep) ||
-      !llvm::all_of(iteration, isStep) || !type.isInteger(64))
-    return {};
-  Value trips = tripsOf(b, loop, type);
-  if (!trips)
-    return {};
-  Value down = arith::MinSIOp::create(b, loc, step, constantOf(b, loc, type, 0));
-  Value most = product(b, loc, constantOf(b, loc, type, int64_t(iteration.size())), trips);
-  return sum(b, loc, start, product(b, loc, down, most));
+/// Products of 64 bits have room for those of offsets; narrower ones may wrap.
+static bool isNonNegative(Value step) {
+  APInt known;
+  if (matchPattern(step, m_ConstantInt(&known)))
+    return !known.isNegative();
+  if (auto extended = step.getDefiningOp<arith::ExtSIOp>())
+    return isNonNegative(extended.getIn());
+  auto product = step.getDefiningOp<arith::MulIOp>();
+  if (product && step.getType().isInteger(64))
+    return isNonNegative(product.getLhs()) && isNonNegative(product.getRhs());
+  auto argument = dyn_cast<BlockArgument>(step);
+  auto kernel = argument ? dyn_cast<LLVM::LLVMFuncOp>(argument.getOwner()->getParentOp())
+                         : LLVM::LLVMFuncOp();
+  return kernel && kernel.getArgAttr(argument.getArgNumber(), tw::tile::kArgNonNegative);
+}
+
+/// Returns true if what the steps of a chain begin at is about as near to memory as what they lead
+/// to: accesses that differ by steps have the same rest then.
+static bool beginsNear(const Chain &chain, const LoopAccess &access) {
+  ArrayRef<Value> steps = chain.steps;
+  constexpr int64_t most = 4096; // elements of at most 8 bytes, far below the bias of resources
+  APInt known;
+  int64_t way = 0;
+  bool areKnown = true;
+  for (Value step : steps) {
+    areKnown &= matchPattern(step, m_ConstantInt(&known)) && known.isSignedIntN(32);
+    way += areKnown ? known.getSExtValue() : 0;
+  }
+  return (areKnown && std::abs(way) <= most) ||
+         (access.isForward && llvm::all_of(steps, isNonNegative)) ||
+         access.isAccessed(chain.carried);
 }
 
 static std::optional<LoopProgress> progressOfCarried(OpBuilder &b, Value value,
-                                                     IsCounted isCounted) {
+                                                     const LoopAccess &access) {
   std::optional<Chain> chain = chainOf(value);
   if (!chain)
     return std::nullopt;
   Value yielded = chain->loop.getTiedLoopYieldedValue(chain->carried)->get();
   std::optional<Chain> iteration = chainOf(yielded);
-  if (!iteration || iteration->carried != chain->carried)
+  if (!iteration || iteration->carried != chain->carried || !access.beginsAtOnce(chain->carried))
     return std::nullopt;
-  bool isUp =
-      llvm::all_of(chain->steps, isNonNegative) && llvm::all_of(iteration->steps, isNonNegative);
-  if (!isCounted(chain->carried, isUp))
-    return std::nullopt;
-  OpBuilder before(chain->loop);
-  Value least = isUp ? chain->loop.getTiedLoopInit(chain->carried)->get()
-                     : leastOf(before, *chain, iteration->steps);
-  if (!least)
-    return std::nullopt;
-  Value above = arith::SubIOp::create(b, value.getLoc(), value, least);
-  return LoopProgress{least, above};
+  Location loc = value.getLoc();
+  Value start = chain->loop.getTiedLoopInit(chain->carried)->get(), rest = start;
+  if (beginsNear(*chain, access))
+    return LoopProgress{start, arith::SubIOp::create(b, loc, value, start)};
+  for (Value step : llvm::reverse(chain->steps))
+    rest = sum(b, loc, rest, step);
+  return LoopProgress{rest, arith::SubIOp::create(b, loc, chain->carried, start)};
 }
 
 static void computeFinalValue(scf::ForOp loop, BlockArgument carried) {
@@ -177,7 +170,7 @@ static std::optional<Counted> countedOf(OpBuilder &b, Value value, IsUniform isU
 static std::optional<Counted> countedOfCounter(Value value) {
   auto counter = dyn_cast<BlockArgument>(value);
   auto loop = counter ? dyn_cast<scf::ForOp>(counter.getOwner()->getParentOp()) : scf::ForOp();
-  if (!loop || counter != loop.getInductionVar() || !isNonNegative(loop.getStep()))
+  if (!loop || counter != loop.getInductionVar())
     return std::nullopt;
   return Counted{loop, loop.getLowerBound(), {}};
 }
@@ -216,37 +209,25 @@ static std::optional<Counted> countedOf(OpBuilder &b, Value value, IsUniform isU
   return std::nullopt;
 }
 
-/// Numbers that grow with a loop's counter.
+/// Numbers that change with a loop's counter.
 static std::optional<LoopProgress> progressOfCounted(OpBuilder &b, Value value, IsUniform isUniform,
-                                                     IsCounted isCounted) {
+                                                     const LoopAccess &access) {
   constexpr unsigned most = 8; // of sums and products in one another
   std::optional<Counted> counted = countedOf(b, value, isUniform, most);
-  if (!counted)
+  if (!counted || !access.beginsAtOnce(cast<BlockArgument>(counted->loop.getInductionVar())))
     return std::nullopt;
   scf::ForOp loop = counted->loop;
-  bool isUp = !counted->factor || isNonNegative(counted->factor);
-  if (!isCounted(cast<BlockArgument>(loop.getInductionVar()), isUp))
-    return std::nullopt;
   Location loc = value.getLoc();
-  Type type = value.getType();
   Value above = arith::SubIOp::create(b, loc, loop.getInductionVar(), loop.getLowerBound());
-  if (!counted->factor)
-    return LoopProgress{counted->rest, above};
-  above = product(b, loc, above, counted->factor);
-  if (isUp)
-    return LoopProgress{counted->rest, above};
-  OpBuilder before(loop);
-  Value down =
-      arith::MinSIOp::create(before, loc, counted->factor, constantOf(before, loc, type, 0));
-  Value least = product(before, loc, down, spanOf(before, loop, type));
-  return LoopProgress{sum(b, loc, counted->rest, least),
-                      arith::SubIOp::create(b, loc, above, least)};
+  if (counted->factor)
+    above = product(b, loc, above, counted->factor);
+  return LoopProgress{counted->rest, above};
 }
 
 std::optional<LoopProgress> tw::amd::progressOf(OpBuilder &builder, Value value,
-                                                IsUniform isUniform, IsCounted isCounted) {
+                                                IsUniform isUniform, const LoopAccess &access) {
   if (isUniform(value))
-    if (std::optional<LoopProgress> progress = progressOfCarried(builder, value, isCounted))
+    if (std::optional<LoopProgress> progress = progressOfCarried(builder, value, access))
       return progress;
-  return progressOfCounted(builder, value, isUniform, isCounted);
+  return progressOfCounted(builder, value, isUniform, access);
 }

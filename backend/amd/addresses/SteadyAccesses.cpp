@@ -29,6 +29,9 @@ SteadyAccesses::SteadyAccesses(Operation *kernel) {
       return;
     constexpr unsigned most = 8; // of sums and products in one another
     SmallVector<Value> found;
+    if (auto step = pointer.getDefiningOp<LLVM::GEPOp>();
+        step && step.getDynamicIndices().size() == 1)
+      added.insert({step.getDynamicIndices().front(), step.getBase()});
     while (auto step = pointer.getDefiningOp<LLVM::GEPOp>()) {
       for (Value index : step.getDynamicIndices())
         addLoopValues(index, loop, most, found);

@@ -14,9 +14,15 @@ public:
   bool contains(mlir::BlockArgument value, mlir::BlockArgument argument) const {
     return steady.contains({value, argument});
   }
+  /// Returns true if a pointer plus a value that a loop carries is accessed in each iteration.
+  bool isAccessed(mlir::Value pointer, mlir::BlockArgument carried) const {
+    return added.contains({carried, pointer});
+  }
 
 private:
-  llvm::DenseSet<std::pair<mlir::Value, mlir::Value>> steady;
+  using Pairs = llvm::DenseSet<std::pair<mlir::Value, mlir::Value>>;
+  Pairs steady; // values with arguments
+  Pairs added;  // values with the pointers that they are added to
 };
 
 /// Returns true if an access in a block, where it is made at all, is made in the first iteration:

@@ -7,18 +7,23 @@
 
 using namespace tw::warpsim;
 
-/// A resource is its first byte, its bytes and flags. Offsets are unsigned and do not wrap.
+/// A resource is its first byte, its bytes and flags. Offsets are unsigned. A scalar offset is
+/// refused: by the manuals the bounds hold for the sum with it, by LLVM without it, and some
+/// hardware was seen to wrap the sum (triton issues 10673 and 10715). Code must not depend on that.
+/// Addresses have 48 bits; those above them stay, as a stride leads nowhere.
 FunctionImporter::BufferPlace FunctionImporter::bufferPlace(llvm::Value *resource,
                                                             llvm::Value *offset,
                                                             llvm::Value *scalarOffset) {
-  Operands parts = read(resource);
-  Operand sum = convert(Type::U64, Type::U32, readOne(offset));
   Operand scalar = readOne(scalarOffset);
-  if (scalar.kind != Operand::Kind::Immediate)
-    sum = wide(Op::Add, Type::U64, {sum, convert(Type::U64, Type::U32, scalar)});
-  else if (scalar.bits)
-    sum = wide(Op::Add, Type::U64, {sum, scalar});
-  return {wide(Op::Add, Type::U64, {parts[0], sum}), sum, parts[1]};
+  if (scalar.kind != Operand::Kind::Immediate || scalar.bits)
+    refuse("a scalar offset of a buffer: what its bounds hold for depends on the machine");
+  Operands parts = read(resource);
+  Operand bytes = convert(Type::U64, Type::U32, readOne(offset));
+  constexpr uint64_t addressBits = (uint64_t(1) << 48) - 1;
+  Operand sum = wide(Op::Add, Type::U64, {parts[0], bytes});
+  Operand address = wide(Op::And, Type::B64, {sum, immediate(addressBits)});
+  Operand above = wide(Op::And, Type::B64, {parts[0], immediate(~addressBits)});
+  return {wide(Op::Or, Type::B64, {address, above}), bytes, parts[1]};
 }
 
 Operand FunctionImporter::isInside(const BufferPlace &place, unsigned offset, unsigned bytes) {

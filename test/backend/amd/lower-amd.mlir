@@ -12,9 +12,9 @@ module attributes {simt.num_warps = 2 : i32} {
 llvm.func @k(%p: !llvm.ptr<1> {llvm.align = 16 : i64, llvm.noalias, tile.forward, tile.name = "p"}, %m: i1) attributes {simt.kernel} {
   // All accesses through a buffer are from its own address on, so that it begins there.
   // CHECK: %[[START:.*]] = llvm.ptrtoint %[[P]] : !llvm.ptr<1> to i64
-  // CHECK: %[[WIDE:.*]] = llvm.zext %[[START]] : i64 to i128
-  // CHECK: %[[WORDS:.*]] = llvm.or %[[WIDE]]
-  // CHECK: %[[BUFFER:.*]] = llvm.inttoptr %[[WORDS]] : i128 to !llvm.ptr<8>
+  // CHECK: %[[FIRST:.*]] = llvm.zext %[[START]] : i64 to i128
+  // CHECK: %[[FACTS:.*]] = llvm.or %[[FIRST]]
+  // CHECK: %[[WHOLE:.*]] = llvm.inttoptr %[[FACTS]] : i128 to !llvm.ptr<8>
   // The number of the lane, and that of the thread.
   // CHECK: llvm.call_intrinsic "llvm.amdgcn.workitem.id.x"
   // CHECK: llvm.and
@@ -41,15 +41,21 @@ llvm.func @k(%p: !llvm.ptr<1> {llvm.align = 16 : i64, llvm.noalias, tile.forward
   simt.barrier warp
   %a = simt.shared_address 64 : !llvm.ptr<3>
   llvm.store %i, %a : i32, !llvm.ptr<3>
-  // Of a mask that threads share, the scalar offset; of another, the lane's.
+  // A mask that threads share leaves nothing of the bounds; of another, the lane's offset is
+  // beyond them. Scalar offsets are 0.
   %q = llvm.getelementptr %p[%t] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
   // CHECK: %[[SELECTED:.*]] = llvm.select %[[M]]
-  // CHECK-NEXT: %[[SCALAR:.*]] = llvm.call_intrinsic "llvm.amdgcn.readfirstlane.i32"(%[[SELECTED]])
-  // CHECK: llvm.call_intrinsic "llvm.amdgcn.raw.ptr.buffer.load.v2i32"(%[[BUFFER]], %{{.*}}, %[[SCALAR]]
+  // CHECK-NEXT: %[[BOUNDS:.*]] = llvm.call_intrinsic "llvm.amdgcn.readfirstlane.i32"(%[[SELECTED]])
+  // CHECK-NEXT: %[[WIDE:.*]] = llvm.zext %[[BOUNDS]]
+  // CHECK: %[[PLACED:.*]] = llvm.shl %[[WIDE]]
+  // CHECK: %[[WORDS:.*]] = llvm.or %{{.*}}, %[[PLACED]]
+  // CHECK: %[[ALL:.*]] = llvm.or %[[WORDS]]
+  // CHECK: %[[BUFFER:.*]] = llvm.inttoptr %[[ALL]]
+  // CHECK: llvm.call_intrinsic "llvm.amdgcn.raw.ptr.buffer.load.v2i32"(%[[BUFFER]], %{{.*}}, %{{.*}}, %{{.*}})
   %v = simt.global_load %q mask %m : !llvm.ptr<1> -> vector<2xf32>
   %n = arith.cmpi slt, %t, %one : i32
   // CHECK: %[[OFFSET:.*]] = llvm.select
-  // CHECK: llvm.call_intrinsic "llvm.amdgcn.raw.ptr.buffer.store.v2i32"(%{{.*}}, %[[BUFFER]], %[[OFFSET]]
+  // CHECK: llvm.call_intrinsic "llvm.amdgcn.raw.ptr.buffer.store.v2i32"(%{{.*}}, %[[WHOLE]], %[[OFFSET]]
   simt.global_store %q, %v mask %n : !llvm.ptr<1>, vector<2xf32>
   // CHECK: llvm.atomicrmw add %{{.*}}, %{{.*}} syncscope("agent-one-as") monotonic
   %o = simt.atomic add relaxed gpu %q, %s mask %m : !llvm.ptr<1>, i32
@@ -144,8 +150,8 @@ llvm.func @hands_over(%p: !llvm.ptr<1> {tile.disjoint, tile.name = "p"}, %q: !ll
 
 // -----
 
-// What a loop adds for all threads is the scalar offset, from the least that it becomes: of steps
-// below 0, what the last iteration has. Offsets of lanes do not change in the loop.
+// By what a loop adds for all threads, of either sign, the resource moves. Offsets of lanes do not
+// change in the loop.
 module attributes {simt.num_warps = 1 : i32} {
 // CHECK-LABEL: llvm.func amdgpu_kernelcc @walks
 // CHECK-SAME: %[[STEP:[a-z0-9]*]]: i64, %[[STRIDE:[a-z0-9]*]]: i32, %[[N:[a-z0-9]*]]: i32)
@@ -155,16 +161,19 @@ llvm.func @walks(%p: !llvm.ptr<1> {tile.name = "p"}, %step: i64, %stride: i32, %
   %start = arith.constant 0 : i64
   %t = simt.thread_id
   %q = llvm.getelementptr %p[%t] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
-  // CHECK: %[[DOWN:.*]] = arith.minsi %[[STEP]], %c0{{.*}} : i64
-  // CHECK: %[[LOSS:.*]] = arith.muli %[[DOWN]]
-  // CHECK: %[[LEAST:.*]] = arith.addi %{{.*}}, %[[LOSS]] : i64
+  // CHECK: %[[LANE:.*]] = llvm.call_intrinsic "llvm.amdgcn.workitem.id.x"
   // CHECK: scf.for
   // CHECK-SAME: iter_args(%[[AT:.*]] = %
   %r = scf.for %i = %zero to %n step %one iter_args(%at = %start) -> (i64) : i32 {
-    // CHECK: %[[ABOVE:.*]] = arith.subi %[[AT]], %[[LEAST]]
-    // CHECK: %[[LOW:.*]] = llvm.trunc %[[ABOVE]]
-    // CHECK: %[[BYTES:.*]] = llvm.mul %[[LOW]]
-    // CHECK: buffer.load.i32"(%{{.*}}, %{{.*}}, %[[BYTES]],
+    // CHECK: %[[ABOVE:.*]] = arith.subi %[[AT]], %c0
+    // CHECK: %[[BYTES:.*]] = llvm.mul %[[ABOVE]]
+    // CHECK: %[[MOVED:.*]] = llvm.add %{{.*}}, %[[BYTES]] : i64
+    // CHECK: %[[WIDE:.*]] = llvm.zext %[[MOVED]]
+    // CHECK: %[[WORDS:.*]] = llvm.or %[[WIDE]]
+    // CHECK: %[[BUFFER:.*]] = llvm.inttoptr %[[WORDS]]
+    // CHECK: %[[OWN:.*]] = llvm.mul %[[LANE]]
+    // CHECK: %[[OFFSET:.*]] = llvm.add %[[OWN]]
+    // CHECK: buffer.load.i32"(%[[BUFFER]], %[[OFFSET]],
     %a = llvm.getelementptr %q[%at] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, f32
     %v = simt.global_load %a : !llvm.ptr<1> -> f32
     %next = arith.addi %at, %step : i64
@@ -179,15 +188,14 @@ llvm.func @walks(%p: !llvm.ptr<1> {tile.name = "p"}, %step: i64, %stride: i32, %
   %last = simt.global_load %end : !llvm.ptr<1> -> f32
   simt.global_store %q, %last : !llvm.ptr<1>, f32
   // Of rows, whose number a stride multiplies.
-  // CHECK: %[[FEWER:.*]] = arith.minsi %[[STRIDE]]
-  // CHECK: %[[LAST:.*]] = arith.muli %[[FEWER]]
   // CHECK: scf.for
   scf.for %i = %zero to %n step %one : i32 {
     // CHECK: %[[FIRST:.*]] = arith.subi
     // CHECK: %[[PLACE:.*]] = arith.muli %[[FIRST]], %[[STRIDE]]
-    // CHECK: %[[UP:.*]] = arith.subi %[[PLACE]], %[[LAST]]
-    // CHECK: %[[BYTES:.*]] = llvm.mul %[[UP]]
-    // CHECK: buffer.store.i32"(%{{.*}}, %{{.*}}, %{{.*}}, %[[BYTES]],
+    // CHECK: %[[WAY:.*]] = llvm.sext %[[PLACE]]
+    // CHECK: %[[BYTES:.*]] = llvm.mul %[[WAY]]
+    // CHECK: llvm.add %{{.*}}, %[[BYTES]] : i64
+    // CHECK: buffer.store.i32"
     %row = arith.addi %i, %t : i32
     %at = arith.muli %row, %stride : i32
     %a = llvm.getelementptr %p[%at] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, i32
@@ -204,8 +212,10 @@ module attributes {simt.num_warps = 2 : i32} {
 // CHECK-LABEL: llvm.func amdgpu_kernelcc @below
 llvm.func @below(%p: !llvm.ptr<1>, %q: !llvm.ptr<1> {tile.forward}) attributes {simt.kernel} {
   // CHECK-SAME: (%[[P:.*]]: !llvm.ptr<1>, %[[Q:[^ ]*]]: !llvm.ptr<1>)
-  // CHECK-DAG: llvm.getelementptr %[[P]][%{{.*}}] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, i8
-  // CHECK-DAG: llvm.ptrtoint %[[Q]] : !llvm.ptr<1> to i64
+  // CHECK: llvm.ptrtoint %[[Q]] : !llvm.ptr<1> to i64
+  // CHECK: %[[AT:.*]] = llvm.ptrtoint %[[P]] : !llvm.ptr<1> to i64
+  // CHECK-NEXT: %[[BIAS:.*]] = llvm.mlir.constant(2147483648 : i64)
+  // CHECK-NEXT: llvm.sub %[[AT]], %[[BIAS]]
   %t = simt.thread_id
   %a = llvm.getelementptr %p[%t] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
   %v = simt.global_load %a : !llvm.ptr<1> -> f32

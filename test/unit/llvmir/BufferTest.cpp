@@ -66,6 +66,19 @@ TEST(Buffer, ResourcesOfWordsHaveAnAddressAlone) {
   }
 }
 
+/// Sources differ on whether the bounds hold for the sum with a scalar offset.
+TEST(Buffer, ScalarOffsetsAreRefused) {
+  auto load = [](const char *scalar) {
+    return resource(256) +
+           "  %v = call i32 @llvm.amdgcn.raw.ptr.buffer.load.i32(ptr addrspace(8) "
+           "%r, i32 0, i32 " +
+           scalar + ", i32 0)\n  ret void\n";
+  };
+  EXPECT_EQ(refusalOf(load("0")), "");
+  EXPECT_NE(refusalOf(load("4")).find("a scalar offset"), std::string::npos);
+  EXPECT_NE(refusalOf(load("%tid")).find("a scalar offset"), std::string::npos);
+}
+
 /// The bounds that the code gives are not those of the array: what lies between is found.
 TEST(Buffer, BoundsBeyondTheArrayAreFound) {
   IrSimulation simulation;

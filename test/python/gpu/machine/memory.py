@@ -122,18 +122,25 @@ def from_registers(wave: Wave, text: str, form: Form, where: np.ndarray) -> np.n
 def buffer_addresses(
     wave: Wave, instruction: Instruction, size: int, operands: list[str] | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The addresses of a buffer access without a stride, and which lanes are within its bounds: an
-    offset is the lane's and the instruction's, modulo 2^32, which is compared with what the scalar one
-    leaves of the bounds, modulo 2^32, too."""
+    """The addresses of a buffer access without a stride, and which lanes are within its bounds. Sources
+    differ on what has to be: the sum of all offsets, that sum modulo 2^32, the sum without the scalar
+    offset, or that against what the scalar one leaves of the bounds. A lane must be the same by each."""
     lanes, resource, scalar = operands or instruction.operands[1:4]
     low, high, bounds, _ = (int(word) for word in wave.words(resource))
     if high >> 16 & 0x3FFF or "idxen" in instruction.modifiers:
         raise NotUnderstood(f"a buffer with a stride: {instruction}")
     own = wave.words(lanes)[0].astype(np.uint64) if "offen" in instruction.modifiers else np.zeros(wave.lanes, np.uint64)
-    own, added = own + np.uint64(instruction.offset()) & np.uint64(0xFFFFFFFF), int(wave.scalar(scalar))
-    inside = own + np.uint64(size) <= np.uint64(bounds - added & 0xFFFFFFFF)
-    offsets, base = own + np.uint64(added), low | (high & 0xFFFF) << 32
-    return (offsets + np.uint64(base)) & np.uint64(0xFFFFFFFFFFFF), inside
+    own, added = own + np.uint64(instruction.offset()), int(wave.scalar(scalar))
+    offsets, base, word = own + np.uint64(added), low | (high & 0xFFFF) << 32, np.uint64(0xFFFFFFFF)
+    left = ((bounds - added) & 0xFFFFFFFF, own & word)
+    readings = [
+        at + np.uint64(size) <= np.uint64(most)
+        for most, at in ((bounds, offsets), (bounds, offsets & word), (bounds, own), (bounds, own & word), left)
+    ]
+    for reading in readings[1:]:
+        if differing := np.flatnonzero((reading != readings[0]) & wave.active).tolist():
+            raise Report(f"{instruction}: bounds that one may read in more than one way, in lanes {differing}")
+    return (offsets + np.uint64(base)) & np.uint64(0xFFFFFFFFFFFF), readings[0]
 
 
 def global_addresses(wave: Wave, instruction: Instruction, lanes: str, base: str) -> np.ndarray:

@@ -100,7 +100,7 @@ SEEDED: dict[str, tuple[str, Edit]] = {
     "place of an argument": ("layer_norm", rewritten(r"^(s_load_\w+ .*), 0x[1-9a-f]\w*$", r"\1, 0x0")),
     "place in global memory": ("transpose", rewritten(r"^(buffer_store.*)$", r"\1 offset:4")),
     "order of a comparison": ("masks", rewritten(r"v_cmp_(gt|lt)_i32", "v_cmp_le_i32")),
-    "bounds of a buffer": ("masks", rewritten(r"^s_mov_b32 (s\d+), -16$", r"s_mov_b32 \1, 0x20")),
+    "bounds of a buffer": ("masks", rewritten(r"^s_brev_b32 (s\d+), 1$", r"s_mov_b32 \1, 0x20")),
     "kind of an atomic": ("histogram_by_atomics", rewritten(r"atomic_add", "atomic_sub")),
 }  # fmt: skip
 

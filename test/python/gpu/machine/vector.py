@@ -223,7 +223,7 @@ class Unit:
             carry = done.names["VCC"].bits & where
             place = Place(instruction.operands[1])
             wave.set_mask(place.first, carry | wave.mask(place.first, count) & ~where, count)
-        value = self.limited(instruction, done.names["D0"])
+        value = self.limited(instruction, done)
         target, words = self.placed(wave, instruction, value, done.written.get("D0", value.bits))
         wave.write_lanes(target, words, where)
 
@@ -238,12 +238,16 @@ class Unit:
         if is_exec:
             wave.set_mask(EXEC, bits, count)
 
-    def limited(self, instruction: Instruction, value: Value) -> Value:
-        """Applies `mul:2`, `div:2` and `clamp` to a float."""
+    def limited(self, instruction: Instruction, done: Execution) -> Value:
+        """Applies `mul:2`, `div:2` and `clamp` to a float; a difference from 0 on with `clamp` ends there."""
+        value = done.names["D0"]
         factor = {"mul": {"2": 2.0, "4": 4.0}, "div": {"2": 0.5}}
         named = [factor[name][instruction.modifiers[name]] for name in factor if name in instruction.modifiers]
         if not named and "clamp" not in instruction.modifiers:
             return value
+        if re.match(r"v_sub_(nc_)?u32", instruction.base):
+            a, b = (self.bits_of(done.names[name], "u") for name in ("S0", "S1"))
+            return integer("u", 32, np.where(a < b, np.uint64(0), value.raw))
         bits = re.search(r"_f(16|32|64)(?:_|$)", instruction.base)
         if not bits or instruction.base.startswith("v_pk_"):
             raise NotUnderstood(f"{instruction}")

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
+import mmap
+import platform
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -79,6 +83,22 @@ def test_a_reversed_view_reaches_backwards(device: str) -> None:
     np.testing.assert_array_equal(run(device, view, 10, step=-1), np.arange(20, 10, -1))
     with pytest.raises(tw.DeviceError, match="out-of-bounds"):
         run(device, view, 11, step=-1)
+
+
+@pytest.mark.skipif(sys.platform != "linux" or platform.machine() != "x86_64", reason="MAP_32BIT")
+@everywhere
+def test_an_array_may_lie_at_a_low_address(device: str) -> None:
+    """Buffers of AMD's GPUs may begin 2^31 bytes before it: below 0, which is at the end of 48 bits."""
+    map_memory = ctypes.CDLL(None).mmap
+    map_memory.restype, map_memory.argtypes = ctypes.c_void_p, [ctypes.c_void_p, ctypes.c_size_t] + [ctypes.c_int] * 3 + [ctypes.c_long]
+    map_32_bit = 0x40
+    address = map_memory(None, mmap.PAGESIZE, 3, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | map_32_bit, -1, 0)
+    assert address is not None and address < 1 << 31
+    low = np.ctypeslib.as_array((ctypes.c_float * 64).from_address(address))
+    low[:] = np.arange(64)
+    np.testing.assert_array_equal(run(device, low, 64), np.arange(64))
+    with pytest.raises(tw.DeviceError, match="out-of-bounds"):
+        run(device, low, 65)
 
 
 @everywhere

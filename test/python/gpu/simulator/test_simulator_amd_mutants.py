@@ -37,16 +37,26 @@ class Rule(NamedTuple):
     replacement: str
 
 
+FLAGS = (0x27000, 0x31027000)  # of buffers: the upper word of their resources
+
+
+def resource(flags: int, bounds: int) -> int:
+    """The upper 64 bits of a buffer's resource, in their place."""
+    return flags << 96 | bounds << 64
+
+
 RULES = [
     Rule("fence dropped", r"  fence .*", ""),
     Rule("fence of global memory", r"(  fence .*), !mmra !\d+", r"\1, !mmra !9999"),
     Rule("fence of another order", r"(  fence .*) release(.*)", r"\1 acquire\2"),
     Rule("fence of another order", r"(  fence .*) acquire(.*)", r"\1 release\2"),
     Rule("fence of a wave", r'(  fence syncscope\(")workgroup(.*)', r"\1wavefront\2"),
-    Rule("bounds of a buffer", r"(.*make\.buffer\.rsrc.*, i64 )4294967280(, .*)",
-         r"\g<1>2147483652\2"),
-    Rule("buffer's base off", r"(  %\d+ = getelementptr i8, .*, i64 )-2147483648",
-         r"\1-2147483632"),
+    # Four bytes from the argument on.
+    *(Rule("bounds of a buffer", rf"(  %\d+ = or disjoint i128 %\d+, ){resource(flags, bounds)}",
+           rf"\g<1>{resource(flags, first + 4)}")
+      for flags in FLAGS for bounds, first in ((0xfffffff0, 1 << 31), (1 << 31, 0))),
+    Rule("buffer's base off", rf"(  %\d+ = add i64 %\d+, ){(1 << 48) - (1 << 31)}",
+         rf"\g<1>{(1 << 48) - (1 << 31) + 16}"),
     Rule("barrier dropped", r"  .*@llvm\.amdgcn\.s\.barrier\(\)", ""),
     Rule("another exchange", r"(.*update\.dpp.*, i32 )(?:177|78|27|321|296)(, i32 15.*)",
          r"\g<1>228\2"),
@@ -64,16 +74,16 @@ RULES = [
          "  %mutant = getelementptr i8, ptr addrspace(1) \\2, i64 32\n"
          r"\1ptr addrspace(1) %mutant\3"),
     Rule("mask dropped", r"(  %[\w.]+ = icmp slt i32 %\d+, )%\d+", r"\g<1>2147483647"),
-    Rule("mask dropped", r"(  %\d+ = select i1 )%\d+(, i32 %\d+, i32 -16)", r"\1true\2"),
-    Rule("buffer address off", r"(.*raw\.ptr\.buffer\..*, i32 %\d+), i32 0(, i32 0\).*)",
-         r"\1, i32 8\2"),
+    Rule("mask dropped", r"(  %\d+ = select i1 )%\d+(, i32 %\d+, i32 -(?:16|2147483648))", r"\1true\2"),
+    Rule("buffer address off", r"(.*raw\.ptr\.buffer\..*, i32 )(%\d+)(, i32 0, i32 0\).*)",
+         r"  %mutant = add i32 \2, 8\n\1%mutant\3"),
     Rule("mask turned", r"(  %[\w.]+ = icmp )slt( .*)", r"\1sge\2"),
     Rule("transposed read dropped",
          r"(  %\d+ = )(?:tail )?call (<4 x i16>) "
          r"@llvm\.amdgcn\.ds\.read\.tr16\.b64\.v4i16\((.*)\)(.*)",
          r"\1load \2, \3, align 8\4"),
     Rule("copy's place off",
-         r"(.*load\.lds\(ptr addrspace\(8\) %\d+, )ptr addrspace\(3\) (%\d+)(, .*)",
+         r"(.*load\.lds\(ptr addrspace\(8\) (?:nonnull )?%\d+, )ptr addrspace\(3\) (%\d+)(, .*)",
          "  %mutant = getelementptr i8, ptr addrspace(3) \\2, i32 1024\n"
          r"\1ptr addrspace(3) %mutant\3"),
     Rule("lanes of a copy off", r"(.*load\.lds\(.*, i32 16, i32 )(%\d+)(, i32 %?-?\d+, i32 0, .*)",
