@@ -23,6 +23,7 @@ sys.path[:0] = [str(TESTS), str(TESTS / "support"), str(TESTS / "cuda"), str(TES
 sys.path.append(str(ROOT / "test"))
 
 import assemblers  # noqa: E402
+import store_hazards  # noqa: E402
 from fake_native import FakeNative  # noqa: E402
 from gpus import GPUS, prepare_gpu  # noqa: E402
 from sampled import SAMPLED, is_sampled  # noqa: E402
@@ -48,6 +49,21 @@ def _verified(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
     extra = options.extra
     if "fake" not in request.fixturenames:
         monkeypatch.setattr(options, "extra", lambda self, device: [*extra(self, device), "verify"])
+
+
+@pytest.fixture(autouse=True)
+def _safe_stores(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What this process compiles for machines with the hazard of stores is without it."""
+    kernels = importlib.import_module("tilewright.compile").CompiledKernel
+    warn_of_spills = kernels.warn_of_spills
+
+    def checked(self: object) -> None:
+        device = getattr(self, "request").device
+        if device.startswith("amd:") and device.partition(":")[2] in store_hazards.ARCHS:
+            assert store_hazards.find(getattr(self, "asm")["asm"]) == []
+        warn_of_spills(self)
+
+    monkeypatch.setattr(kernels, "warn_of_spills", checked)
 
 
 @pytest.fixture
