@@ -27,7 +27,7 @@ static TargetKind amdKind(const char *name) {
   kind.facts.backend = "hip"; // as kernels that ask for their maker call it
   kind.facts.countsBytes = true;
   kind.facts.options = {"bitcode", "no-fusion"};
-  llvm::append_range(kind.facts.options, amd::numberOptions());
+  llvm::append_range(kind.facts.options, amd::launchOptions());
   return kind;
 }
 

@@ -47,7 +47,7 @@ Value tw::amd::programId(Lowering &lowering, unsigned axis) {
 
 /// The numbers of programs are the first of the arguments that the driver adds to the user's ("Code
 /// Object V5 Metadata", hidden_block_count_x and so on).
-static Value numPrograms(Lowering &lowering, unsigned axis) {
+Value tw::amd::numPrograms(Lowering &lowering, unsigned axis) {
   OpBuilder &b = lowering.builder;
   auto constantMemory = LLVM::LLVMPointerType::get(b.getContext(), 4);
   Value hidden = callIntrinsic(lowering, "amdgcn.implicitarg.ptr", constantMemory, {});
@@ -91,7 +91,10 @@ static Value readMachine(Lowering &lowering, tile::MachineFact fact) {
 static Value lowerPure(Lowering &lowering, Operation *op) {
   return llvm::TypeSwitch<Operation *, Value>(op)
       .Case<simt::ThreadIdOp>([&](auto) { return threadId(lowering); })
-      .Case([&](simt::ProgramIdOp id) { return programId(lowering, id.getAxis()); })
+      .Case([&](simt::ProgramIdOp id) {
+        return lowering.groupsByDie ? programByDie(lowering, id.getAxis())
+                                    : programId(lowering, id.getAxis());
+      })
       .Case([&](simt::NumProgramsOp num) { return numPrograms(lowering, num.getAxis()); })
       .Case([&](simt::ShuffleOp shuffle) { return amd::lowerShuffle(lowering, shuffle); })
       .Case([&](simt::SharedAddressOp address) {
@@ -139,6 +142,7 @@ static LogicalResult lowerKernel(LLVM::LLVMFuncOp kernel, unsigned numWarps, con
   Lowering lowering(kernel, numWarps, targetOf(kernel), arch);
   lowering.hasPrint = limits.hasPrint;
   lowering.keepsFarOffsets = limits.keepsFarOffsets;
+  lowering.groupsByDie = limits.groupsByDie;
   computeFinalValues(kernel, [&](Value value) { return lowering.uniform.contains(value); });
   if (failed(
           lowerOperations(lowering, [&](Operation *op) { return lowerOperation(lowering, op); })))

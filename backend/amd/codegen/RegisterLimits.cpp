@@ -3,7 +3,9 @@
 #include "backend/compile/Compiler.h"
 #include "backend/gpu/GpuCode.h"
 #include "ir/Diagnostic.h"
+#include "ir/tile/Tile.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "runtime/codes/Codes.h"
 
 using namespace mlir;
@@ -23,7 +25,8 @@ struct LimitOption {
 };
 } // namespace
 
-static constexpr StringLiteral kWaves = "waves_per_eu", kMatrixExtent = "matrix_instr_nonkdim";
+static constexpr StringLiteral kWaves = "waves_per_eu", kMatrixExtent = "matrix_instr_nonkdim",
+                               kSwizzle = "swizzle_programs", kByDie = "xcd";
 static constexpr LimitOption kRegisters = {"maxnreg", kFewestRegisters, kMostRegisters,
                                            "a thread has from", "registers"};
 
@@ -33,8 +36,8 @@ static LimitOption wavesOption(const AmdArch &arch) {
   return {kWaves, 1, arch.generation == 9 ? 8u : 16u, "a SIMD holds from", "waves"};
 }
 
-std::vector<std::string> amd::numberOptions() {
-  return {kRegisters.name.str(), kWaves.str(), kMatrixExtent.str()};
+std::vector<std::string> amd::launchOptions() {
+  return {kRegisters.name.str(), kWaves.str(), kMatrixExtent.str(), kSwizzle.str()};
 }
 
 /// Reads the number of an option, 0 where it is not given; none where it is out of range.
@@ -54,7 +57,9 @@ std::optional<AmdLimits> amd::limitsOf(const CompileOptions &options, const AmdA
   std::optional<unsigned> waves = numberOf(options, wavesOption(arch));
   if (!registers || !waves)
     return std::nullopt;
-  return AmdLimits{.maxRegisters = *registers, .wavesPerSimd = *waves};
+  return AmdLimits{.groupsByDie = extraOption(options, kSwizzle) == kByDie && arch.numDies > 1,
+                   .maxRegisters = *registers,
+                   .wavesPerSimd = *waves};
 }
 
 /// Reads the extent of matrix instructions; none where none of them has it.
@@ -80,13 +85,42 @@ static LogicalResult refuse(const CompileOptions &options, Operation *place,
   return error;
 }
 
+/// Returns an access in a loop until a condition holds that reads what other programs may write.
+static Operation *findWait(Operation *kernel) {
+  Operation *found = nullptr;
+  kernel->walk([&](scf::WhileOp loop) {
+    loop.walk([&](Operation *op) {
+      auto load = dyn_cast<tile::LoadOp>(op);
+      auto access = dyn_cast<tile::MemoryAccess>(op);
+      if ((load && load.getIsVolatile()) || (access && access.isAtomic()))
+        found = op;
+    });
+  });
+  return found;
+}
+
+/// Refuses to deal programs by dies to kernels whose programs wait for each other.
+static LogicalResult checkOrder(const CompileOptions &options, const AmdArch &arch,
+                                Operation *kernel) {
+  Operation *wait =
+      extraOption(options, kSwizzle) == kByDie && arch.numDies > 1 ? findWait(kernel) : nullptr;
+  if (!wait)
+    return success();
+  InFlightDiagnostic error = emitCoded(wait, Code::ProgramOrder)
+                             << kSwizzle << "=\"" << kByDie
+                             << "\": the kernel waits here for other programs, which begin later "
+                                "then";
+  error.attachNote(wait->getLoc()) << "leave " << kSwizzle << " out";
+  return error;
+}
+
 LogicalResult amd::checkLimits(const CompileOptions &options, const AmdArch &arch,
                                Operation *place) {
   for (const LimitOption &option : {kRegisters, wavesOption(arch)})
     if (!numberOf(options, option))
       return refuse(options, place, option);
   if (readMatrixExtent(options))
-    return success();
+    return checkOrder(options, arch, place);
   InFlightDiagnostic error = emitCoded(place, Code::MatrixExtent)
                              << kMatrixExtent << "=" << *extraOption(options, kMatrixExtent)
                              << ": matrix instructions have 16 or 32 rows and columns";

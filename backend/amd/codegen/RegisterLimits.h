@@ -9,17 +9,19 @@
 namespace tw::amd {
 
 /// Lists the names of the options below, for `TargetFacts::options`.
-std::vector<std::string> numberOptions();
+std::vector<std::string> launchOptions();
 
-/// Reads the options `maxnreg=N` and `waves_per_eu=N`; none where they cannot be kept.
+/// Reads the options `maxnreg=N`, `waves_per_eu=N` and `swizzle_programs=xcd`; none where they
+/// cannot be kept.
 std::optional<AmdLimits> limitsOf(const CompileOptions &options, const AmdArch &arch);
 
 /// Reads the option `matrix_instr_nonkdim=N`; 0 where it is not given.
 unsigned matrixExtentOf(const CompileOptions &options);
 
-/// Reports on `place` those of these options that cannot be kept.
+/// Reports on a kernel, or where it waits for other programs, those of these options that cannot be
+/// kept.
 mlir::LogicalResult checkLimits(const CompileOptions &options, const AmdArch &arch,
-                                mlir::Operation *place);
+                                mlir::Operation *kernel);
 
 /// Remarks on the kernel where `artifact.resources` says that registers were spilled.
 void reportSpills(mlir::ModuleOp lowered, const Artifact &artifact);

@@ -27,6 +27,9 @@ struct AmdArch {
   AmdMatrix matrix;
   /// Generation of the instruction set: 9, 11 or 12.
   unsigned generation;
+  /// Dies with a cache (L2) of their own, to which the hardware deals programs in turn: of MI300X
+  /// and MI350X.
+  unsigned numDies = 1;
   /// Word 3 of a buffer resource with stride 0 (the instruction sets' "Buffer Resource
   /// Descriptor"): a raw buffer whose bounds count bytes.
   unsigned bufferFlags;
@@ -61,6 +64,8 @@ tile::TargetAttr describeAmd(mlir::MLIRContext &context, const AmdArch &arch,
 
 /// The requirements on a kernel's code; 0 where there is none.
 struct AmdLimits {
+  /// True if each die is to run neighbouring programs.
+  bool groupsByDie = false;
   unsigned maxRegisters = 0; // of a thread
   unsigned wavesPerSimd = 0;
   /// True if the machine that executes the code has the function vprintf.

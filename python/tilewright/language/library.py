@@ -386,6 +386,19 @@ def swizzle2d(
     return first_i + within % rows, within // rows
 
 
+@library_function
+def program_by_die(program: Value, num_programs: Value, num_dies: constexpr = 8) -> tensor:
+    """The program that takes the place of number `program` of `num_programs`, where a GPU deals programs to
+    `num_dies` dies in turn: each die gets neighbours, which share its cache.
+
+    A permutation of the numbers below `num_programs`, of scalars or tiles of integers. 8 is what AMD's
+    MI300X and MI350X have.
+    """
+    turn = program // num_dies
+    die = program % num_dies
+    return die * (num_programs // num_dies) + minimum(die, num_programs % num_dies) + turn
+
+
 # Masks.
 
 
@@ -457,6 +470,6 @@ def flip(x: tensor, dim: constexpr = None) -> tensor:
 
 __all__ = [
     "argmax", "argmin", "cumprod", "cumsum", "expect_zero", "flip", "histogram", "interleave",
-    "item", "max", "min", "ravel", "reduce_or", "sigmoid", "softmax", "squeeze", "sum",
+    "item", "max", "min", "program_by_die", "ravel", "reduce_or", "sigmoid", "softmax", "squeeze", "sum",
     "swizzle2d", "unsqueeze", "xor_sum", "zeros", "zeros_like",
 ]  # fmt: skip

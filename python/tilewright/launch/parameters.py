@@ -397,7 +397,7 @@ def _checked_clusters(options: Options, kernel: str) -> tuple[int, tuple[int, in
 def checked_options(options: Options, kernel: str) -> Options:
     """The options as plain values. Raises LaunchError TW0410 or TW0416 for impossible ones."""
     for name in ("enable_fp_fusion", "tensor_maps", "launch_pdl", "num_ctas", "cluster_dims",
-                 "sanitize_overflow", "extern_libs"):  # fmt: skip
+                 "sanitize_overflow", "extern_libs", "swizzle_programs"):  # fmt: skip
         check_option(name, getattr(options, name), "cpu", kernel)
     fusion = static.unwrap(options.enable_fp_fusion)
     sanitizes = static.unwrap(options.sanitize_overflow)
@@ -414,4 +414,5 @@ def checked_options(options: Options, kernel: str) -> Options:
         num_ctas=num_ctas, cluster_dims=cluster_dims,
         sanitize_overflow=not debug or sanitizes is None or bool(sanitizes),
         extern_libs=libraries_of(options.extern_libs, kernel),
+        swizzle_programs=static.unwrap(options.swizzle_programs) or None,
     )  # fmt: skip

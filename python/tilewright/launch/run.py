@@ -19,6 +19,7 @@ from ..compile import CompiledKernel
 from ..compile.options import COMPILED
 from ..native.errors import GridNameError, LaunchError, raise_report
 from ..native import knobs, native
+from ..native.targets import device_named
 
 Programs = tuple[int, int, int]
 _LARGEST = 0x7FFFFFFF
@@ -99,6 +100,18 @@ def _check_leaves(kernel: CompiledKernel, values: Sequence[Any]) -> None:
             raise leaf_error(f"the kernel {kernel.name}", name)
 
 
+def _check_order(kernel: CompiledKernel) -> None:
+    """Refuse programs that wait for each other where they do not begin in the order of the grid."""
+    request = kernel.request
+    if request.options.swizzle_programs and "swizzle_programs" in device_named(request.device).options:
+        raise LaunchError(
+            f"the launch of {kernel.name}: swizzle_programs={request.options.swizzle_programs!r} changes the order "
+            "of the programs, which those of a cooperative grid may wait for",
+            code="TW0332",
+            hint="leave out swizzle_programs or launch_cooperative_grid",
+        )
+
+
 def launch(
     kernel: CompiledKernel, programs: Programs, values: tuple[Any, ...], bits: list[Any],
     chosen: Chosen | None = None,
@@ -109,6 +122,9 @@ def launch(
     if divert := hooks.divert.get():
         divert(kernel, programs, values, bits)
         return kernel
+    is_cooperative = chosen is not None and chosen.launch_cooperative_grid
+    if is_cooperative:
+        _check_order(kernel)
     memory = simulation = None
     if kernel.checks_accesses:
         name = kernel.request.device
@@ -119,7 +135,7 @@ def launch(
         stream = current_stream(kernel.device)
     report = native().launch(
         kernel.native, programs, bits, values, mark_written, memory, stream,
-        chosen is not None and chosen.launch_cooperative_grid, simulation,
+        is_cooperative, simulation,
     )  # fmt: skip
     if report is None:
         return kernel

@@ -1,0 +1,89 @@
+"""`swizzle_programs="xcd"` and `program_by_die`: neighbouring programs run on the same die."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import tilewright as tw
+
+DIES = 8
+GRIDS = [(1,), (5,), (8,), (19,), (64,), (3, 7), (16, 2), (2, 3, 5), (1, 1, 20)]
+
+
+def moved(place: int, count: int) -> int:
+    """The program that runs at a place of the order in which programs are dealt to the dies."""
+    chunks = np.array_split(np.arange(count), DIES)
+    return int(chunks[place % DIES][place // DIES])
+
+
+@tw.jit
+def mark(out):
+    tw.atomic_add(out + tw.program_id(0), 1)
+
+
+@tw.jit
+def mark_all(out):
+    x, y, z = tw.program_id(0), tw.program_id(1), tw.program_id(2)
+    tw.atomic_add(out + x + tw.num_programs(0) * (y + tw.num_programs(1) * z), 1)
+
+
+@pytest.mark.parametrize("grid", GRIDS, ids=str)
+def test_dies_get_neighbours(grid: tuple[int, ...], compiler: None) -> None:
+    count = int(np.prod(grid))
+    for place in range(count):
+        out = np.zeros(count, np.int32)
+        with tw.simulation.simulate("sim:gfx950", programs=[place]):
+            mark_all[grid](out, swizzle_programs="xcd")
+        assert np.flatnonzero(out).tolist() == [moved(place, count)] and out.max() == 1
+
+
+@pytest.mark.parametrize("grid", GRIDS, ids=str)
+@pytest.mark.parametrize("device", ["sim:gfx942", "sim:gfx1100", "sim:sm_80", "cpu"])
+def test_each_program_runs_once(device: str, grid: tuple[int, ...], compiler: None) -> None:
+    out, rows = np.zeros(np.prod(grid), np.int32), np.zeros(grid[0], np.int32)
+    with tw.device(device):
+        mark_all[grid](out, swizzle_programs="xcd")
+        mark[grid](rows, swizzle_programs="xcd")
+    assert (out == 1).all() and (rows == np.prod(grid[1:])).all()
+
+
+def test_only_gpus_of_several_dies_compute_another_order(compiler: None) -> None:
+    for device, changes in (("amd:gfx942", True), ("amd:gfx1100", False), ("nvidia:sm_80", False)):
+        texts = {
+            mark.compile({"out": "*i32"}, {}, device=device, swizzle_programs=how).asm["llvm" if "amd" in device else "ptx"]
+            for how in ("xcd", None)
+        }
+        assert (len(texts) == 2) is changes, device
+
+
+@tw.jit
+def order(out, n, B: tw.constexpr, DIES: tw.constexpr):
+    places = tw.arange(0, B)
+    tw.store(out + places, tw.program_by_die(places, n, DIES), mask=places < n)
+
+
+@pytest.mark.parametrize("count", [1, 7, 8, 9, 100])
+def test_the_function_of_the_language(device: str, count: int) -> None:
+    out = np.full(count, -1, np.int32)
+    order[1](out, count, 128, DIES)
+    assert out.tolist() == [moved(place, count) for place in range(count)]
+
+
+@tw.jit
+def wait_for_the_one_before(turn, out):
+    program = tw.program_id(0)
+    while tw.atomic_add(turn, 0) != program:
+        pass
+    tw.store(out + program, program)
+    tw.atomic_add(turn, 1)
+
+
+def test_programs_that_wait_for_others_keep_their_order(compiler: None) -> None:
+    with pytest.raises(tw.TilewrightError, match="TW0332") as error:
+        wait_for_the_one_before.compile({"turn": "*i32", "out": "*i32"}, {}, device="amd:gfx942", swizzle_programs="xcd")
+    assert "while tw.atomic_add(turn, 0) != program:" in str(error.value)
+    assert wait_for_the_one_before.compile({"turn": "*i32", "out": "*i32"}, {}, device="amd:gfx942")
+    with tw.device("sim:gfx942"), pytest.raises(tw.TilewrightError, match="TW0332.*cooperative grid"):
+        mark[4](np.zeros(4, np.int32), swizzle_programs="xcd", launch_cooperative_grid=True)
+    with tw.device("sim:gfx942"), pytest.raises(tw.TilewrightError, match='"xcd"'):
+        mark[4](np.zeros(4, np.int32), swizzle_programs="dies")
