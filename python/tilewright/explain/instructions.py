@@ -74,6 +74,8 @@ def _rows(text: str, language: str) -> Iterator[_Row]:
     file, line = "", 0
     for whole in text.splitlines():
         row = whole.split(comment, 1)[0].strip()
+        if row == "---":  # the metadata of a code object
+            return
         label = _LABEL.match(row)
         if label:
             row = row[label.end() :].strip()

@@ -1,5 +1,6 @@
 """What is in the way of a kernel stands on the first screen of its explanation, on every target."""
 
+import re
 import slow_kernels as kernels
 import pytest
 
@@ -102,6 +103,12 @@ def test_instructions_are_counted_by_line():
         counted = sum(facts.total for facts in found.lines.values())
         assert counted <= len(found.code.instructions)
         assert counted >= 0.8 * len(found.code.instructions)
+
+
+def test_metadata_behind_the_code_is_not_instructions():
+    types = {"c": F16, "a": F16, "b": F16, "m": I32, "n": I32, "k": I32}
+    found = kernels.matmul.explain(types, {"BM": 64, "BN": 64, "BK": 32}, "amd:gfx942")
+    assert not [i.name for i in found.code.instructions if not re.match(r"[a-z]+_\w+$", i.name)]
 
 
 @pytest.mark.parametrize("device", ("nvidia:sm_80", "amd:gfx942"))
