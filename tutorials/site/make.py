@@ -28,8 +28,8 @@ from tilewright.tools import cli, explain
 
 SITE = Path(__file__).resolve().parent
 ROOT = SITE.parents[1]
-sys.path.append(str(ROOT / "test/python/support"))
-from table_rows import records  # noqa: E402
+sys.path.append(str(SITE / "examples"))
+from cases import examples_of, page_part, records  # noqa: E402
 
 # Pages of the tree that are pages of the site: path -> its page.
 COPIED = {
@@ -87,7 +87,8 @@ def main(arguments: list[str]) -> int:
     folder = Path(arguments[0]) if arguments else ROOT / "build/docs"
     source = folder / "source"
     shutil.rmtree(source, ignore_errors=True)
-    shutil.copytree(SITE, source, ignore=shutil.ignore_patterns("README.md", "make.py", "__pycache__"))
+    shutil.copytree(SITE, source, ignore=shutil.ignore_patterns("README.md", "*.py", "__pycache__"))
+    shutil.copy(SITE / "conf.py", source)
     write_all(source / "generated")
     for path, page in COPIED.items():
         (source / page).write_text(with_links_within_site(ROOT / path))
@@ -199,6 +200,10 @@ def language_page(module: str, title: str) -> Iterator[str]:
         thing = getattr(source, name)
         if inspect.getdoc(thing) and (callable(thing) or inspect.isclass(thing)):
             yield from entry(prefix + name, thing, precision_of(name))
+            yield from page_part(module, name)
+            home = next(page for page in LANGUAGE if page == module or name in examples_of(page))
+            if home != module:
+                yield f"[An example, and what it becomes](project:language-{home}.md#tw{name})\n"
 
 
 def host_page(title: str, names: list[str]) -> Iterator[str]:
