@@ -36,9 +36,10 @@ COPIED = {
     "tutorials/limits.md": "limits.md",
     "CHANGELOG.md": "changes.md",
     "CONTRIBUTING.md": "contributing.md",
-    "tutorials/compiler/1_follow_one_kernel.md": "generated/compiler-1.md",
-    "tutorials/compiler/2_onto_a_gpu.md": "generated/compiler-2.md",
-    "tutorials/compiler/3_add_a_pass.md": "generated/compiler-3.md",
+    **{
+        path.relative_to(ROOT).as_posix(): f"generated/compiler-{path.name[0]}.md"
+        for path in sorted((ROOT / "tutorials/compiler").glob("[0-9]_*.md"))
+    },
     "test/benchmark/results/cpu.md": "generated/speed-cpu.md",
     "test/benchmark/results/gpu_code.md": "generated/speed-gpu.md",
 }
