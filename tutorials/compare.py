@@ -5,13 +5,14 @@ from __future__ import annotations
 import argparse
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 import torch
 
 # Before each call: torch's threads go on waiting awake for a moment, on the cores that the next needs.
 PAUSE_SECONDS = 0.002
+BAR = 40  # columns of the longest bar
 
 
 class Race(NamedTuple):
@@ -60,6 +61,15 @@ def check(
     print(f"  {name}: right, largest error {worst:.2g}")
 
 
+def draw(milliseconds: Mapping[str, float]) -> None:
+    """Draws times as bars, the longest in full."""
+    longest = max(milliseconds.values())
+    width = max(map(len, milliseconds))
+    for name, time_ms in milliseconds.items():
+        bar = "█" * max(1, round(BAR * time_ms / longest))
+        print(f"    {name:{width}} {bar} {time_ms:.3g} ms")
+
+
 def _milliseconds(function: Callable[[], object]) -> float:
     time.sleep(PAUSE_SECONDS)
     start = time.perf_counter()
@@ -90,4 +100,5 @@ def race(
         f"  {name}: tilewright {result.ours_ms:.3f} ms, {peer} {result.peer_ms:.3f} ms, "
         f"ratio {result.ratio:.2f}x"
     )
+    draw({"tilewright": result.ours_ms, peer: result.peer_ms})
     return result

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import pathlib
+import re
 import subprocess
 import sys
 from types import ModuleType
@@ -45,7 +46,7 @@ def test_tutorial_runs_and_is_right(name: str, device: str, tmp_path: pathlib.Pa
     )
     assert result.returncode == 0, result.stdout + result.stderr
     assert ": right, largest error" in result.stdout
-    assert " ratio " in result.stdout
+    assert " ratio " in result.stdout and re.search("^    tilewright +█", result.stdout, re.M)
 
 
 def load_compare() -> ModuleType:
@@ -65,6 +66,13 @@ def test_check_refuses_one_wrong_element(wrong: float) -> None:
     actual[2, 1] = wrong
     with pytest.raises(AssertionError, match=r"1 of 12 elements are wrong, the first at \[2, 1\]"):
         compare.check("wrong", actual, expected, atol=1e-6)
+
+
+def test_bars_are_as_long_as_their_times(capsys: pytest.CaptureFixture[str]) -> None:
+    compare = load_compare()
+    compare.draw({"ours": 1.0, "a peer": 2.0, "nothing": 0.0})
+    bars = [line.count("█") for line in capsys.readouterr().out.splitlines()]
+    assert bars == [compare.BAR // 2, compare.BAR, 1]
 
 
 def test_check_refuses_another_shape() -> None:
