@@ -34,7 +34,7 @@ def runners(build: str) -> list[Runner]:
     return [
         *(
             Runner(f"lint {lint}", [python, f"test/lint/{lint}.py"])
-            for lint in ("layering", "machines", "pages", "sizes", "words")
+            for lint in ("layering", "machines", "pages", "prose", "sizes", "words")
         ),
         Runner("ctest", ctest, is_wordy=True),
         Runner("pytest", pytest),

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import pathlib
+import re
 
 import layering
 import machines
 import pages
+import prose
 import pytest
 import sizes
 import tree
@@ -417,3 +419,52 @@ def test_long_line_of_a_page_is_found(tmp_path: pathlib.Path) -> None:
 def test_tables_and_code_may_be_wide(tmp_path: pathlib.Path, text: str) -> None:
     write(tmp_path, "ir/README.md", text.format("word " * 30))
     assert not list(pages.problems(tmp_path))
+
+
+WORDS = " ".join(f"w{n}" for n in range(36))
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "expected"),
+    [
+        ("README.md", "It is more unique.", "unique"),
+        ("README.md", "It takes the\nthe array.", "repeated"),
+        ("CHANGELOG.md", "# New\n\nNumpy arrays are passed as they are.", "write NumPy for 'Numpy'"),
+        ("tutorials/limits.md", "| a | uses smem |", "write shared memory for 'smem'"),
+        ("tutorials/01_a.py", '"""Adds.\n\nIt is a seamless sum."""\n', "write nothing for 'seamless'"),
+        ("tutorials/01_a.py", "x = 1\n# This is\n# more unique.\n", "unique"),
+        ("README.md", f"Short. {WORDS}.", "a sentence of 36 words, at most 35"),
+        ("tutorials/site/start.md", f"- item\n- {WORDS}", "a sentence of 36 words"),
+    ],
+)
+def test_prose_that_reads_badly_is_found(
+    tmp_path: pathlib.Path, path: str, text: str, expected: str
+) -> None:
+    pytest.importorskip("proselint")
+    write(tmp_path, path, text)
+    (problem,) = prose.problems(tmp_path)
+    assert problem.startswith(f"{path}:") and expected in problem
+    line = next(n for n, row in enumerate(text.splitlines(), 1) if re.search(_BAD, row))
+    assert problem.startswith(f"{path}:{line}: ")
+
+
+_BAD = r"the$|unique|Numpy|smem|seamless|w0 w1"
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("README.md", "Use `Numpy` `Numpy` `a` `a`.\n\n```\nvery unique\n```\n"),
+        ("README.md", "# Tilewright\n\nTilewright compiles tiles of 64 x 64 x 64."),
+        ("README.md", f"{WORDS[:60]}.\n{WORDS[:60]}."),
+        ("CONTRIBUTING.md", f"{WORDS}."),
+        ("tutorials/01_a.py", "text = 'very unique'  # very unique\n"),
+        ("ir/README.md", "It is very unique."),
+    ],
+)
+def test_prose_that_reads_well_and_code_are_quiet(
+    tmp_path: pathlib.Path, path: str, text: str
+) -> None:
+    pytest.importorskip("proselint")
+    write(tmp_path, path, text)
+    assert not list(prose.problems(tmp_path))
