@@ -38,6 +38,7 @@ def data_of(found: Explanation) -> dict[str, Any]:
         "findings": [dataclasses.asdict(finding) for finding in found.findings],
         "lines": _lines(found),
         "code": None,
+        "moves": [move._asdict() for move in found.moves],
         "passes": [dataclasses.asdict(change) for change in found.passes],
     }
     if occupancy := found.occupancy:

@@ -15,7 +15,7 @@ from .plan import Access, LoopPlan
 from .remarks import INFORMATION
 
 _SPILL_RANK, _SCATTERED_RANK, _LOOP_RANK, _UNKNOWN_RANK = 1, 2, 3, 4
-_PIPELINED, _NARROW = "TW0356", "TW0350"
+_PIPELINED, _NARROW, _CONVERTED = "TW0356", "TW0350", "TW0351"
 _ALIGNED = 16  # what launches find out of integers
 _VECTOR_BYTES = 16  # of the narrowest vectors of processors: less is a scalar
 
@@ -27,6 +27,7 @@ def derived_findings(found: Explanation) -> list[Finding]:
         return found.findings
     findings = [_with_reason(f, found, plan.accesses) for f in found.findings]
     told = {f.line for f in findings if f.file == found.file and "neighbours" in f.message}
+    findings = [_with_moves(f, found) for f in findings]
     findings += _scattered(found, [a for a in plan.accesses if a.line not in told])
     if device_named(found.target).is_gpu:
         return [*findings, *_loops(found, plan.loops)]
@@ -57,6 +58,21 @@ def _unaligned(found: Explanation, access: Access) -> str:
         return ""
     verb = "is" if len(unknown) == 1 else "are"
     return f"{' and '.join(unknown)} {verb} not known to be divisible by {_ALIGNED}"
+
+
+def _with_moves(finding: Finding, found: Explanation) -> Finding:
+    """A change of layout, with what it moves: through shared memory, or by shuffles."""
+    if finding.code != _CONVERTED or finding.file != found.file:
+        return finding
+    is_staged = "shared memory" in finding.message
+    moves = [m for m in found.moves if m.line == finding.line and m.is_staged == is_staged]
+    if not moves:
+        return finding
+    lanes, warps = sum(m.lanes for m in moves), sum(m.warps for m in moves)
+    parts = [f"{lanes} from another lane"] * bool(lanes)
+    parts += [f"{warps} from another warp"] * bool(warps)
+    text = f"lanes get {sum(m.elements for m in moves)} elements, {' and '.join(parts)}"
+    return replace(finding, message=f"{finding.message}; {text}")
 
 
 def _loops(found: Explanation, loops: list[LoopPlan]) -> Iterator[Finding]:

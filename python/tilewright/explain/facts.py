@@ -10,6 +10,7 @@ from typing import Any
 from ..native.errors import Report
 from .instructions import Code
 from .kinds import Kind
+from .layouts import Move
 from .plan import Plan
 
 
@@ -147,6 +148,7 @@ class Explanation:
     occupancy: Occupancy | None = None
     roofline: Roofline | None = None
     plan: Plan | None = None
+    moves: list[Move] = field(default_factory=list[Move])  # of changes of layout
     code: Code | None = None
     code_bytes: int = 0
     passes: list[PassChange] = field(default_factory=list[PassChange])

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import re
 import tempfile
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from ..tuning.model.gpu import Gpu, bytes_of_element, gpu_named, limits
 from .derived import derived_findings
 from .facts import Explanation, LineFacts, Occupancy, Roofline, Shared
 from .instructions import inside, read_code
+from .layouts import Move, moves_of
 from .locations import Located
 from .passes import changes_of
 from .plan import Plan, plan_of
@@ -56,6 +58,7 @@ def gather(request: Request) -> Explanation:
     found.reports = [report for report in reports if is_remark(report)]
     found.findings = findings_of(found.reports, found.file)
     found.plan = _plan(request, found)
+    found.moves = [] if errors else list(_moves(request, found))
     if not errors and "resources" in stages_of(request.device):
         _read_resources(found, json.loads(text))
     _read_lines(found)
@@ -93,6 +96,21 @@ def _plan(request: Request, found: Explanation) -> Plan | None:
         return plan_of(Located(text, found.file))
     except (LookupError, ValueError, TypeError, ArithmeticError, StopIteration):
         return None
+
+
+def _moves(request: Request, found: Explanation) -> Iterator[Move]:
+    """The changes of layout: those that are left at the end of the schedule are done by shuffles, and
+    where fewer are left than there were, the others went through shared memory."""
+    if "scheduled" not in stages_of(request.device):
+        return
+    by_stage = {
+        stage: Located(inspect_with_reports(request, stage, locations=True)[0], found.file).lines
+        for stage in ("laid-out", "scheduled")
+    }
+    kept = Counter(moves_of(by_stage["scheduled"]))
+    for move in moves_of(by_stage["laid-out"]):
+        kept[move] -= 1
+        yield move._replace(is_staged=kept[move] < 0)
 
 
 def _read_resources(found: Explanation, resources: dict[str, Any]) -> None:

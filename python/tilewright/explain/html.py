@@ -10,13 +10,16 @@ from collections.abc import Iterable, Iterator
 from ..compile import stages_of
 from ..compile.stages import inspect_with_reports
 from ..native.errors import with_visible_controls
+from . import drawing
 from .facts import Explanation, Finding
 from .instructions import lines_of_code
+from .layouts import drawings_of
 from .locations import Line, Located
 from .remarks import INFORMATION
 from .text import instructions_of, measured_of, occupancy_of, resources_of, shown_options, work_of
 
 _MOST_BYTES = 900_000  # of the texts of stages with their marks; a page has less than 1 MB
+_LAYOUT_STAGES = ("laid-out", "scheduled")
 _CODE_STAGES = {"ptx": "PTX", "asm": "AMDGCN"}
 
 _STYLE = """
@@ -52,18 +55,23 @@ if(choice){choice.addEventListener('change',show);show()}
 def page_of(found: Explanation) -> str:
     """The page. All that comes from the kernel, its files and their names is escaped."""
     title = _text(f"{found.name} for {found.target}")
+    stages = dict(_stage_lines(found))
+    laid_out = [line for stage in _LAYOUT_STAGES for line in stages.get(stage, ())]
+    drawings = drawings_of(laid_out)
+    machine = next((line.text for line in laid_out if line.text.startswith("module")), "")
     parts = [
         "<!doctype html>", '<html lang="en"><head><meta charset="utf-8">',
         '<meta name="viewport" content="width=device-width">',
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
         "style-src 'unsafe-inline'; script-src 'unsafe-inline'\">",
-        f"<title>{title}</title>", f"<style>{_STYLE}</style></head><body>",
+        f"<title>{title}</title>", f"<style>{_STYLE}{drawing.STYLE}</style></head><body>",
         *_head(found), *_findings(found),
         "<h2>Source and stages</h2>",
         "<p>A click on a line marks what it became, and what it came from.</p>",
         '<div class="columns"><div class="pane">', *_source(found), "</div>",
-        '<div class="pane">', *_stages(found), "</div></div>",
-        *_passes(found), f"<script>{_SCRIPT}</script></body></html>",
+        '<div class="pane">', *_stages(stages), "</div></div>",
+        *drawing.section(drawings), *_passes(found),
+        f"<script>{_SCRIPT}{drawing.script(drawings, machine)}</script></body></html>",
     ]  # fmt: skip
     return "\n".join(parts) + "\n"
 
@@ -121,8 +129,7 @@ def _source(found: Explanation) -> Iterator[str]:
         yield "</div>"
 
 
-def _stages(found: Explanation) -> Iterator[str]:
-    texts = dict(_stage_lines(found))
+def _stages(texts: dict[str, list[Line]]) -> Iterator[str]:
     if not texts:
         yield "<p>no stage was reached</p>"
         return
