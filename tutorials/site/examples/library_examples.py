@@ -62,6 +62,12 @@ def min(rows):
     return tw.min(rows, axis=1)
 
 
+# Of 32 programs on 8 dies, each die runs 4 neighbours.
+@example("n % 8 * 4 + n // 8")
+def program_by_die(n):
+    return tw.program_by_die(n, 32)
+
+
 @example("rows.ravel()")
 def ravel(rows):
     return tw.ravel(rows)
