@@ -8,6 +8,8 @@ touched.
 
 from __future__ import annotations
 
+from typing import Any
+
 import compare
 import torch
 from torch._inductor.custom_graph_pass import CustomGraphPass, get_hash_for_files
@@ -69,7 +71,8 @@ class FuseAddNorm(CustomGraphPass):
         self.num_replaced = 0
         add_norm(torch.ones(1, 4), torch.ones(1, 4), torch.ones(4))  # its first call defines the operator
         examples = [torch.empty(2, 4), torch.empty(2, 4), torch.empty(4)]
-        register_replacement(pattern, replacement, examples, fwd_only, self.patterns, extra_check=fits)
+        patterns: Any = self.patterns  # torch annotates what takes them for another class
+        register_replacement(pattern, replacement, examples, fwd_only, patterns, extra_check=fits)
 
     def __call__(self, graph: torch.fx.Graph) -> None:
         self.num_replaced += self.patterns.apply(graph)
@@ -97,7 +100,7 @@ def run(size: str) -> list[compare.Race]:
     layer, x = Layer(width), torch.randn(n_rows, width)
     fuse = FuseAddNorm()
     # The graphs of derivatives have the pattern with more around it: this pass is for inference.
-    options = {"post_grad_custom_pre_pass": fuse, "fx_graph_cache": False}
+    options: dict[str, Any] = {"post_grad_custom_pre_pass": fuse, "fx_graph_cache": False}
     fused = torch.compile(layer, options=options)
     plain = torch.compile(layer)
     with torch.no_grad():

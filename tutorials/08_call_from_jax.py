@@ -64,6 +64,7 @@ def run(size: str) -> list[compare.Race]:
     # A program of JAX, of which only one function is ours.
     leaf = values.double().requires_grad_()
     (torch.nn.functional.gelu(leaf) ** 2).sum().backward()
+    assert leaf.grad is not None
     gradient = jax.jit(jax.grad(lambda a: (gelu(a) ** 2).sum()))(x)
     compare.check(f"gradient of {n} elements", torch.from_dlpack(gradient), leaf.grad, atol=1e-4)
 

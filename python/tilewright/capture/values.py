@@ -9,7 +9,7 @@ import types
 from collections.abc import Sequence
 from typing import Any, Protocol, cast
 
-from ..language import aggregates, dtypes, marks, static
+from ..language import aggregates, constant, dtypes, marks
 from ..language.element_types import ELEMENT_TYPES
 from .classes import attributes_of_function, computes_otherwise, is_bare
 from ..language.unsupported import UNSUPPORTED
@@ -122,7 +122,7 @@ def encode_value(value: object, objects: Objects | None = None) -> Json:
 
 
 def _encode_plain(value: object, objects: Objects) -> Json | None:
-    if isinstance(value, static.constexpr):
+    if isinstance(value, constant.constexpr):
         return {"k": "constexpr", "v": encode_value(value.value, objects)}
     if value is None:
         return {"k": "none"}
@@ -256,7 +256,7 @@ def decode_value(encoded: Json, objects: Objects | None = None) -> Any:
     if kind == "instance":
         return _decode_instance(encoded, table)
     if kind == "constexpr":
-        return static.constexpr(decode_value(encoded["v"], table))
+        return constant.constexpr(decode_value(encoded["v"], table))
     if kind == "pybuiltin":
         return getattr(builtins, str(payload))
     if kind == "builtin":

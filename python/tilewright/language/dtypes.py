@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import difflib
-from typing import Any, ClassVar, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from .element_types import ELEMENT_TYPES, ElementType
-from .marks import constexpr_function, refuse_outside_kernel
+from .marks import Anything, constexpr_function, refuse_outside_kernel
 
 _VOID = ElementType("void", "void", "void", 0, "", "", -1, "")
 _BY_NAME = {name: row for row in (_VOID, *ELEMENT_TYPES) for name in row[:2]}
@@ -263,26 +263,58 @@ class tensor:  # noqa: N801
     __lt__ = __le__ = __gt__ = __ge__ = __neg__ = __pos__ = __invert__ = __getitem__ = _operator
     # fmt: on
 
+    if TYPE_CHECKING:  # `x == y` is a tile, and `range(n)` takes a run-time scalar
+        def __eq__(self, other: Any) -> tensor: ...  # pyright: ignore
+        def __ne__(self, other: Any) -> tensor: ...  # pyright: ignore
+        def __index__(self) -> int: ...
+
+        from .library import argmax, argmin, cumprod, cumsum, flip, histogram, item, logical_and
+        from .library import logical_or, max, min, ravel, reduce_or, sigmoid, softmax, squeeze
+        from .library import sum, unsqueeze, xor_sum
+        from .sorting import sort, topk
+        from .tile import associative_scan, broadcast_to, cast, expand_dims, gather, permute, reduce
+        from .tile import cast as to, reshape, split, trans, view
+
 
 void = dtype("void")
-int1 = dtype("int1")
-int8 = dtype("int8")
-int16 = dtype("int16")
-int32 = dtype("int32")
-int64 = dtype("int64")
-uint8 = dtype("uint8")
-uint16 = dtype("uint16")
-uint32 = dtype("uint32")
-uint64 = dtype("uint64")
-float8e5 = dtype("float8e5")
-float8e5b16 = dtype("float8e5b16")
-float8e4nv = dtype("float8e4nv")
-float8e4b8 = dtype("float8e4b8")
-float8e4b15 = dtype("float8e4b15")
-float16 = dtype("float16")
-bfloat16 = dtype("bfloat16")
-float32 = dtype("float32")
-float64 = dtype("float64")
+if TYPE_CHECKING:  # they annotate parameters, too: `n: tw.int64`
+    int1 = Anything.value
+    int8 = Anything.value
+    int16 = Anything.value
+    int32 = Anything.value
+    int64 = Anything.value
+    uint8 = Anything.value
+    uint16 = Anything.value
+    uint32 = Anything.value
+    uint64 = Anything.value
+    float8e5 = Anything.value
+    float8e5b16 = Anything.value
+    float8e4nv = Anything.value
+    float8e4b8 = Anything.value
+    float8e4b15 = Anything.value
+    float16 = Anything.value
+    bfloat16 = Anything.value
+    float32 = Anything.value
+    float64 = Anything.value
+else:
+    int1 = dtype("int1")
+    int8 = dtype("int8")
+    int16 = dtype("int16")
+    int32 = dtype("int32")
+    int64 = dtype("int64")
+    uint8 = dtype("uint8")
+    uint16 = dtype("uint16")
+    uint32 = dtype("uint32")
+    uint64 = dtype("uint64")
+    float8e5 = dtype("float8e5")
+    float8e5b16 = dtype("float8e5b16")
+    float8e4nv = dtype("float8e4nv")
+    float8e4b8 = dtype("float8e4b8")
+    float8e4b15 = dtype("float8e4b15")
+    float16 = dtype("float16")
+    bfloat16 = dtype("bfloat16")
+    float32 = dtype("float32")
+    float64 = dtype("float64")
 pi32_t = pointer_type(int32)
 
 

@@ -17,6 +17,12 @@ CONSTEXPR_FUNCTION = "__tilewright_constexpr_function__"
 AGGREGATE = "__tilewright_aggregate__"
 
 
+class Anything:
+    """Has, for type checkers, the type of names that annotate parameters and take any value."""
+
+    value: Any
+
+
 def refuse_outside_kernel(name: str) -> NoReturn:
     """Raise the error of a language function that runs as ordinary Python."""
     raise RuntimeError(
@@ -128,7 +134,7 @@ def constexpr_function(function: Callable[P, R]) -> Callable[P, R]:
 
     @functools.wraps(function)
     def unwrapped(*args: P.args, **kwargs: P.kwargs) -> R:
-        from .static import constexpr
+        from .constant import constexpr
 
         plain = [a.value if isinstance(a, constexpr) else a for a in args]
         named = {k: v.value if isinstance(v, constexpr) else v for k, v in kwargs.items()}

@@ -1,61 +1,25 @@
-"""Compile-time values: the `constexpr` wrapper, usable on the host as the number it holds."""
+"""Compile-time values: `constexpr` and the types of values that the compiler knows."""
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Iterable, Iterator
+import os
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from .constant import unwrap as unwrap
 
-if TYPE_CHECKING:
-    _AsValue = Any  # to a type checker a compile-time value fits wherever its value fits
+if not TYPE_CHECKING:
+    from .constant import constexpr
+# To type checkers a compile-time value fits wherever its value fits, and any value fits a parameter
+# that is annotated so. `Any` itself cannot be called, as in `LOG2E = tw.constexpr(1.44)`; a name for
+# an attribute of that type can, but only pyright takes it as an annotation, and it alone knows
+# `os.name` when it reads the text.
+elif os.name == "none":  # mypy
+    constexpr = Any
 else:
-    _AsValue = object
+    from .marks import Anything
 
-
-class constexpr(_AsValue):  # noqa: N801 (the language's name)
-    """A value known at compile time.
-
-    As an annotation (`BLOCK: tw.constexpr`) it makes a parameter or a name static. As a call
-    (`LOG2E = tw.constexpr(1.44269504)`) it wraps a global value; operators give a constexpr again.
-    """
-
-    __slots__ = ("value",)
-    __tilewright_builtin__ = "constexpr"
-
-    value: Any
-
-    def __class_getitem__(cls, kind: object) -> type[constexpr]:
-        """`constexpr[int]` reads well and means `constexpr`."""
-        del kind
-        return cls
-
-    def __init__(self, value: Any) -> None:
-        self.value = value.value if isinstance(value, constexpr) else value
-
-    def __repr__(self) -> str:
-        return f"constexpr[{self.value!r}]"
-
-    def __hash__(self) -> int:
-        return hash(self.value)
-
-    def __bool__(self) -> bool:
-        return bool(self.value)
-
-    def __index__(self) -> int:
-        return operator.index(self.value)
-
-    def __int__(self) -> int:
-        return int(self.value)
-
-    def __float__(self) -> float:
-        return float(self.value)
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self.value(*args, **kwargs)
-
-    def __getitem__(self, key: Any) -> Any:
-        return self.value[unwrap(key)]
+    constexpr = Anything.value
 
 
 class constexpr_type:  # noqa: N801 (Triton's name)
@@ -101,35 +65,3 @@ class tuple_type:  # noqa: N801 (Triton's name)
         names = self.fields or [""] * len(self.types)
         items = (f"{name}:{kind}" if name else f"{kind}" for name, kind in zip(names, self.types))
         return f"[{','.join(items)}]"
-
-
-def unwrap(value: Any) -> Any:
-    """The plain value of a constexpr; anything else unchanged."""
-    return value.value if isinstance(value, constexpr) else value
-
-
-def _unary(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    return lambda self: constexpr(function(self.value))
-
-
-def _binary(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    return lambda self, other: constexpr(function(self.value, unwrap(other)))
-
-
-def _reflected(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    return lambda self, other: constexpr(function(unwrap(other), self.value))
-
-
-def _add_operators() -> None:
-    for name in ("neg", "pos", "invert", "abs"):
-        setattr(constexpr, f"__{name}__", _unary(getattr(operator, name)))
-    for name in ("lt", "le", "gt", "ge", "eq", "ne"):
-        setattr(constexpr, f"__{name}__", _binary(getattr(operator, name)))
-    for name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow",
-                 "lshift", "rshift", "and", "or", "xor"):  # fmt: skip
-        function = getattr(operator, f"__{name}__")
-        setattr(constexpr, f"__{name}__", _binary(function))
-        setattr(constexpr, f"__r{name}__", _reflected(function))
-
-
-_add_operators()

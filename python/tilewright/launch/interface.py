@@ -5,10 +5,44 @@ from __future__ import annotations
 import functools
 import types
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol, overload
 
 from .arguments.tracing import inlined_as, is_traced, untraced
 from .graphs.traced import inlined_getitem, inlined_launch, launch_traced
+
+if TYPE_CHECKING:
+    # To checkers a part of the standard library. It is never imported.
+    from typing_extensions import ParamSpec
+
+    from ..compile import CompiledKernel
+
+    P = ParamSpec("P", default=...)
+else:
+    from typing import ParamSpec
+
+    P = ParamSpec("P")
+
+
+class Launcher(Protocol[P]):
+    """`kernel[grid]`, as type checkers see it. Python's types cannot add a name to a list of
+    parameters, so that arguments beside a launch option are not checked."""
+
+    # fmt: off
+    @overload
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> CompiledKernel | None: ...
+    @overload
+    def __call__(self, *args: Any, num_warps: int, **rest: Any) -> CompiledKernel | None: ...
+    @overload
+    def __call__(self, *args: Any, num_stages: int, **rest: Any) -> CompiledKernel | None: ...
+    @overload
+    def __call__(self, *args: Any, num_ctas: int, **rest: Any) -> CompiledKernel | None: ...
+    @overload
+    def __call__(self, *args: Any, debug: bool, **rest: Any) -> CompiledKernel | None: ...
+    @overload
+    def __call__(self, *args: Any, maxnreg: int, **rest: Any) -> CompiledKernel | None: ...
+    @overload
+    def __call__(self, *args: Any, stream: Any, **rest: Any) -> CompiledKernel | None: ...
+    # fmt: on
 
 
 class KernelInterface:

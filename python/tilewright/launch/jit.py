@@ -6,7 +6,7 @@ import functools
 import operator
 import types
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NoReturn, overload
+from typing import Any, Generic, overload
 
 from ..capture import SourceNotFound, SourceTooDeep, ValueNotCaptured, capture, keep_text
 from ..compile import CompiledKernel, Options, Request, Source, compile_request, find_request
@@ -20,7 +20,7 @@ from .arguments.tracing import hide_launches_from_torch, inlined_as, is_traced, 
 from .devices import CHOICE, chosen_device, device_choice, device_of_launch
 from .from_signature import FromSignature
 from .inspection import Inspection
-from .interface import KernelInterface
+from .interface import KernelInterface, Launcher, P
 from .loaded_kernels import LoadedKernels
 from .options import Chosen, check_clusters, check_option, chosen_of
 from .overlap import mark_overlaps
@@ -45,7 +45,7 @@ _FROM_SIGNATURE = (
 )  # fmt: skip
 
 
-class JITFunction(FromSignature, Inspection, KernelInterface, ByReference):
+class JITFunction(FromSignature, Inspection, KernelInterface, ByReference, Generic[P]):
     """A kernel, or a function that kernels call. `kernel[grid](*arguments)` runs it.
 
     Made by `@tw.jit`. Nothing is read or compiled before the first launch.
@@ -145,7 +145,7 @@ class JITFunction(FromSignature, Inspection, KernelInterface, ByReference):
     def __repr__(self) -> str:
         return f"<kernel {self.fn.__module__}.{self.fn.__qualname__}>"
 
-    def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise LaunchError(
             f"the kernel {self.fn.__name__} was called like a function",
             code="TW0404",
@@ -153,7 +153,7 @@ class JITFunction(FromSignature, Inspection, KernelInterface, ByReference):
         )
 
     @inlined_as(inlined_getitem)
-    def __getitem__(self, grid: Any) -> Callable[..., CompiledKernel | None]:
+    def __getitem__(self, grid: Any) -> Launcher[P]:
         """The kernel over a grid: one to three integers, or a function of the arguments' dict."""
         return functools.partial(self._launch_again, grid)
 
@@ -454,7 +454,7 @@ def _named_defaults(fn: types.FunctionType) -> tuple[Any, ...]:
 
 
 @overload
-def jit(fn: Callable[..., Any]) -> JITFunction: ...
+def jit(fn: Callable[P, Any]) -> JITFunction[P]: ...
 
 
 @overload
@@ -471,7 +471,7 @@ def jit(
     specialize: str = ...,
     hot_launches: int = ...,
     most_exact: int = ...,
-) -> Callable[[Callable[..., Any]], JITFunction]: ...
+) -> Callable[[Callable[P, Any]], JITFunction[P]]: ...
 
 
 def jit(fn: Callable[..., Any] | None = None, **options: Any) -> Any:
