@@ -63,10 +63,18 @@ std::optional<RuntimeError> checkClusters(const LaunchGrid &grid, const ClusterE
 /// The refusal of a cooperative grid for whose programs the system has too few threads.
 RuntimeError tooFewThreads(const LaunchGrid &grid, const std::string &kernel);
 
+/// A function of a loaded kernel, where the processor of this process runs it.
+struct CodeRange {
+  std::string name;
+  uint64_t address = 0, bytes = 0;
+};
+
 /// A kernel that a device has loaded; destroying it unloads the code.
 class LoadedKernel {
 public:
   virtual ~LoadedKernel() = default;
+  /// The functions in this process's memory; none of kernels that something else runs.
+  virtual std::span<const CodeRange> codeRanges() const { return {}; }
 };
 
 class DeviceMemory;

@@ -14,6 +14,8 @@ namespace {
 
 class LoadedCpuKernel final : public LoadedKernel {
 public:
+  std::span<const CodeRange> codeRanges() const override { return code->ranges; }
+
   std::unique_ptr<LinkedCode> code;
   std::string name;
   std::vector<ArtifactParameter> parameters;

@@ -65,6 +65,33 @@ private:
   MathLibraries libraries;
 };
 
+/// Notes where the functions of what is linked come to lie.
+class RangePlugin : public orc::ObjectLinkingLayer::Plugin {
+public:
+  explicit RangePlugin(std::vector<CodeRange> &ranges) : ranges(ranges) {}
+
+  void modifyPassConfig(orc::MaterializationResponsibility &, llvm::jitlink::LinkGraph &,
+                        llvm::jitlink::PassConfiguration &passes) override {
+    passes.PostFixupPasses.push_back([this](llvm::jitlink::LinkGraph &graph) {
+      for (llvm::jitlink::Symbol *symbol : graph.defined_symbols())
+        if (symbol->isCallable() && symbol->hasName())
+          ranges.push_back({(*symbol->getName()).str(), symbol->getAddress().getValue(),
+                            uint64_t(symbol->getSize())});
+      return llvm::Error::success();
+    });
+  }
+  llvm::Error notifyFailed(orc::MaterializationResponsibility &) override {
+    return llvm::Error::success();
+  }
+  llvm::Error notifyRemovingResources(orc::JITDylib &, orc::ResourceKey) override {
+    return llvm::Error::success();
+  }
+  void notifyTransferringResources(orc::JITDylib &, orc::ResourceKey, orc::ResourceKey) override {}
+
+private:
+  std::vector<CodeRange> &ranges;
+};
+
 class OrcLinker final : public CpuLinker {
 public:
   explicit OrcLinker(std::unique_ptr<orc::ExecutorProcessControl> control)
@@ -73,6 +100,7 @@ public:
         [this](llvm::Error error) { reported += llvm::toString(std::move(error)) + "; "; });
     llvm::cantFail(host.define(orc::absoluteSymbols(hostFunctions())));
     host.addGenerator(std::make_unique<MathLibraryGenerator>());
+    layer.addPlugin(std::make_shared<RangePlugin>(ranges));
   }
   ~OrcLinker() override { llvm::consumeError(session.endSession()); }
 
@@ -110,8 +138,9 @@ private:
   orc::ExecutionSession session;
   orc::ObjectLinkingLayer layer;
   orc::JITDylib &host;
-  std::mutex mutex;     // guards what follows, and with it one link at a time
-  std::string reported; // what the session said about the link that runs
+  std::mutex mutex;              // guards what follows, and with it one link at a time
+  std::string reported;          // what the session said about the link that runs
+  std::vector<CodeRange> ranges; // of the functions of that link
   uint64_t numLinked = 0;
 };
 
@@ -142,6 +171,7 @@ std::unique_ptr<LinkedCode> OrcLinker::link(const std::string &object, const std
                                             std::string &error) {
   std::lock_guard lock(mutex);
   reported.clear();
+  ranges.clear();
   orc::JITDylib &dylib = session.createBareJITDylib("kernel" + std::to_string(++numLinked));
   auto code =
       std::make_unique<OrcCode>(std::static_pointer_cast<OrcLinker>(shared_from_this()), dylib);
@@ -151,6 +181,7 @@ std::unique_ptr<LinkedCode> OrcLinker::link(const std::string &object, const std
     return nullptr; // `code` unloads what there is of it
   }
   code->entry = *entry;
+  code->ranges = std::move(ranges);
   return code;
 }
 } // namespace

@@ -2,6 +2,7 @@
 #ifndef BACKEND_CPU_CPULINK_H
 #define BACKEND_CPU_CPULINK_H
 #include "backend/cpu/KernelAbi.h"
+#include "runtime/Device.h"
 #include <memory>
 #include <string>
 #include <string_view>
@@ -16,6 +17,7 @@ class LinkedCode {
 public:
   virtual ~LinkedCode() = default;
   TwKernel entry = nullptr;
+  std::vector<CodeRange> ranges; // of its functions
 };
 
 /// Links relocatable objects. They may call the host functions of KernelAbi.h, the memory functions

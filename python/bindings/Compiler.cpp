@@ -262,6 +262,14 @@ static py::list findUpdated(const python::Kernel &kernel) {
   return list;
 }
 
+/// Name, address and bytes of each function that the kernel has in this process's memory.
+static py::list describeCodeRanges(const python::Kernel &kernel) {
+  py::list list;
+  for (const CodeRange &range : kernel.compiled->loaded->codeRanges())
+    list.append(py::make_tuple(range.name, range.address, range.bytes));
+  return list;
+}
+
 static void defineKernel(py::module_ &module) {
   using python::Kernel;
   py::class_<Kernel, std::shared_ptr<Kernel>>(module, "Kernel")
@@ -290,6 +298,7 @@ static void defineKernel(py::module_ &module) {
           [](const Kernel &kernel) { return kernel.compiled->artifact.scratchBytes; })
       .def_property_readonly(
           "code_bytes", [](const Kernel &kernel) { return kernel.compiled->artifact.codeBytes; })
+      .def_property_readonly("code_ranges", &describeCodeRanges)
       .def_property_readonly("milliseconds", [](const Kernel &kernel) {
         return kernel.compiled->artifact.milliseconds;
       });

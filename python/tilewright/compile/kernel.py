@@ -8,11 +8,13 @@ from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
+from ..native import knobs
 from ..native.errors import AbsentNameError, Report, is_remark, render, warn_user
 from ..native.lazy import lazy_attribute
 from ..native.targets import TargetName, device_named, hardware_of
 from .facts import Facts
 from .guards import Guard, guards_of_facts, guards_of_maps
+from .perf_map import add_ranges
 from .request import Request
 from .stages import StageTexts, binary_stage_of, inspect, inspect_with_reports, stages_of
 
@@ -51,6 +53,8 @@ class CompiledKernel:
         stages = stages_of(request.device)
         binary = kernel.assembled if self.device.is_gpu else kernel.binary
         binaries = {binary_stage_of(request.device): binary} if binary else {}
+        if knobs.is_watched_by_perf():
+            add_ranges(request, kernel.code_ranges)
         self.asm = StageTexts(lambda stage: inspect(request, stage), binaries, stages)
 
     def chosen_for(self, is_cooperative: bool) -> CompiledKernel:

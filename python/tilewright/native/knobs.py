@@ -205,6 +205,15 @@ def change_triton_flag(name: str, is_on: bool) -> None:
     reset()
 
 
+def is_watched_by_perf() -> bool:
+    """Tell whether Python names functions for Linux's perf: `python -X perf`, PYTHONPERFSUPPORT=1 or
+    `sys.activate_stack_trampoline("perf")`. Before Python 3.12, which brought these, the first two
+    concern kernels alone."""
+    if hasattr(sys, "is_stack_trampoline_active"):
+        return getattr(sys, "is_stack_trampoline_active")()
+    return "perf" in sys._xoptions or os.environ.get("PYTHONPERFSUPPORT") == "1"
+
+
 def named_class(name: str) -> type | None:
     """The class that TRITON_`name` names as module:Class; None where it is not set. Raises ImportError or
     AttributeError for one that is not there."""

@@ -53,6 +53,18 @@ struct CpuDeviceTest : testing::Test {
 };
 } // namespace
 
+TEST_F(CpuDeviceTest, SaysWhereItsFunctionsLie) {
+  auto first = load(kCountPrograms), second = load(kCountPrograms);
+  ASSERT_TRUE(first && second) << loadError.message;
+  ASSERT_EQ(first->codeRanges().size(), 1u);
+  ASSERT_EQ(second->codeRanges().size(), 1u);
+  const CodeRange &one = first->codeRanges()[0], &other = second->codeRanges()[0];
+  EXPECT_EQ(one.name, artifact.symbol);
+  EXPECT_GT(one.bytes, 0u);
+  EXPECT_TRUE(one.address + one.bytes <= other.address ||
+              other.address + other.bytes <= one.address);
+}
+
 TEST_F(CpuDeviceTest, RunsEveryProgramOnce) {
   auto kernel = load(kCountPrograms);
   ASSERT_TRUE(kernel) << loadError.message;
