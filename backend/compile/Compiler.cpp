@@ -215,6 +215,9 @@ bool tw::compileModule(mlir::ModuleOp module, const Target &target, const Compil
   bool passed = runStages(module, run, stages, diagnostics);
   std::chrono::duration<double, std::milli> elapsed = std::chrono::steady_clock::now() - start;
   artifact.milliseconds["passes"] = elapsed.count();
+  if (debug.timesPasses)
+    for (const auto &[pass, milliseconds] : stages.passTimes)
+      artifact.milliseconds["passes/" + pass] = milliseconds;
   if (passed && !describeTensorMaps(module, artifact)) {
     diagnostics.push_back(internalError("the module has a tensor map that no launch can fill in"));
     return false;

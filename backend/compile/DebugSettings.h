@@ -11,6 +11,7 @@ struct DebugSettings {
   std::string reproducerDirectory; // empty: dumpDirectory, or else the system's temporary directory
   bool collectsRemarks = false;
   bool printsLocations = false; // of operations, in dumps and in the texts of stages
+  bool timesPasses = false;     // artifacts say how long each pass took
   bool checksInput = false;     // the module is a text of the user's, not what the frontend makes
   std::string key;              // of the kernel in the cache; dumps are named by its first digits
   std::string buildId;          // written into reproducers
@@ -19,7 +20,8 @@ struct DebugSettings {
 /// Returns true if a compilation must really take place: a result from a cache would show nothing,
 /// or would ignore the overrides.
 inline bool needsCompilation(const DebugSettings &debug) {
-  return !debug.dumpDirectory.empty() || !debug.overrideDirectory.empty() || debug.collectsRemarks;
+  return !debug.dumpDirectory.empty() || !debug.overrideDirectory.empty() ||
+         debug.collectsRemarks || debug.timesPasses;
 }
 
 } // namespace tw

@@ -11,6 +11,8 @@
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "passes/StageChecks.h"
 #include "runtime/codes/Codes.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <chrono>
 
 using namespace tw;
 
@@ -62,23 +64,28 @@ static std::vector<Segment> segmentsOf(const StagedPasses &passes, const StageRu
 /// Runs the passes of one segment. A copy of the module is kept for the case that one fails: making
 /// it costs a small part of what a pass costs.
 static bool runSegment(mlir::PassManager &pm, mlir::ModuleOp module, const Segment &segment,
-                       const StageRun &run, const std::string &kernel, PassDumps &dumps,
+                       const StageRun &run, StageRunResult &result, PassDumps &dumps,
                        std::vector<Diagnostic> &diagnostics) {
   mlir::OwningOpRef<mlir::ModuleOp> before = module.clone();
   PassRunOptions options;
   options.begin = segment.begin;
   options.end = segment.end;
   options.collectsRemarks = run.debug.collectsRemarks;
-  if (dumps.isActive())
+  auto start = std::chrono::steady_clock::now();
+  if (dumps.isActive() || run.debug.timesPasses)
     options.afterPass = [&](unsigned number, const mlir::Pass &pass) {
+      std::chrono::duration<double, std::milli> elapsed = std::chrono::steady_clock::now() - start;
       llvm::StringRef name = pass.getArgument().empty() ? pass.getName() : pass.getArgument();
+      result.passTimes.push_back(
+          {llvm::formatv("{0,0+3} {1}", number, name).str(), elapsed.count()});
       dumps.record(number + 1, name, module);
+      start = std::chrono::steady_clock::now();
     };
   std::vector<Diagnostic> reported;
   bool succeeded = runPasses(pm, module, reported, options);
   bool isText = run.debug.checksInput && run.firstPass > 0; // then it reproduces itself
   if (!succeeded && !wasInterrupted() && !isText) {
-    FaultScene scene{run.target, run.options, run.debug, kernel};
+    FaultScene scene{run.target, run.options, run.debug, result.kernel};
     std::string input, crash; // a crash may have left the context in any state
     containCrash([&] { input = printModule(*before, /*withLocations=*/true); }, crash);
     reproducePassFault(scene, input, segment.begin, reported);
@@ -157,7 +164,7 @@ bool tw::runStages(mlir::ModuleOp module, const StageRun &run, StageRunResult &r
   result.numPasses = pm.size();
   for (const Segment &segment : segmentsOf(passes, run, result.overrides)) {
     if (segment.begin < segment.end &&
-        !runSegment(pm, module, segment, run, result.kernel, dumps, diagnostics))
+        !runSegment(pm, module, segment, run, result, dumps, diagnostics))
       return false;
     if (!segment.override)
       continue;

@@ -22,6 +22,8 @@ struct StageRunResult {
   std::string kernel; // its name in the module at the start
   unsigned numPasses = 0;
   std::vector<StageOverride> overrides;
+  /// The passes that ran, as "007 canonicalize", with their milliseconds. Empty where nobody asked.
+  std::vector<std::pair<std::string, double>> passTimes;
   /// The text that is to replace the target's own at its stage `textStage`, if there is one.
   const StageOverride *textOverride(const Target &target) const;
 };

@@ -106,12 +106,14 @@ static py::list toList(const std::vector<api::Report> &reports) {
 }
 
 static DebugSettings makeDebugSettings(std::string dumpDirectory, std::string overrideDirectory,
-                                       bool collectsRemarks, bool printsLocations) {
+                                       bool collectsRemarks, bool printsLocations,
+                                       bool timesPasses) {
   DebugSettings debug;
   debug.dumpDirectory = std::move(dumpDirectory);
   debug.overrideDirectory = std::move(overrideDirectory);
   debug.collectsRemarks = collectsRemarks;
   debug.printsLocations = printsLocations;
+  debug.timesPasses = timesPasses;
   return debug;
 }
 
@@ -324,7 +326,8 @@ void python::defineCompiler(py::module_ &module) {
            py::arg("num_stages"), py::arg("debug"), py::arg("extra"));
   py::class_<DebugSettings>(module, "DebugSettings")
       .def(py::init(&makeDebugSettings), py::arg("dump_directory"), py::arg("override_directory"),
-           py::arg("collects_remarks"), py::arg("prints_locations") = false);
+           py::arg("collects_remarks"), py::arg("prints_locations") = false,
+           py::arg("times_passes") = false);
   defineKernel(module);
   module.def("compile", &compileKernel, py::arg("source"), py::arg("specialization"),
              py::arg("target"), py::arg("evaluator"), py::arg("cache_directory"),

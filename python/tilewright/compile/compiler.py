@@ -14,6 +14,7 @@ from ..native.errors import InternalError, handle_reports, render, warn_user
 from .kernel import CompiledKernel
 from .request import Request
 from .stages import including, stages_of
+from .trace import trace_of
 
 
 def find_request(request: Request) -> CompiledKernel | None:
@@ -46,22 +47,27 @@ def cache_of(request: Request) -> tuple[bytes, bool]:
     return os.fsencode(settings.cache_directory), is_kept
 
 
-def compile_request(request: Request) -> CompiledKernel:
-    """Compile, or find the result in memory or on disk. Raises the first error that is reported."""
+def compile_request(request: Request, times_passes: bool = False) -> CompiledKernel:
+    """Compile, or find the result in memory or on disk; with `times_passes` compile in any case, and
+    keep the time of each pass. Raises the first error that is reported."""
     settings = knobs.settings()
     capture = request.source.capture
     cache = cache_of(request)
     target = request.specialization(), request.device
-    debug = request.debug_settings(settings, settings.dump_directory, settings.shows_remarks)
+    times_passes |= bool(settings.dump_directory)
+    debug = request.debug_settings(
+        settings, settings.dump_directory, settings.shows_remarks, times_passes=times_passes
+    )
     kernel = None
-    if not (request.stage_files or settings.dump_directory or settings.override_directory or settings.shows_remarks):
+    is_looked_into = times_passes or settings.override_directory or settings.shows_remarks
+    if not (request.stage_files or is_looked_into):
         kernel = native().find(capture.meaning, capture.exact, *target, *cache)
     if kernel is None:
         found: list[Attribute] = []
         evaluate = partial(capture.evaluate, found=found)
         kernel, reports = native().compile(request.source.native, *target, evaluate, *cache, debug)
         if kernel is None and (fuller := including(request, found)):
-            return compile_request(fuller)
+            return compile_request(fuller, times_passes)
         handle_reports(request.told(reports), shows_remarks=settings.shows_remarks)
     if kernel is None:
         raise InternalError(f"compiling {request.name} gave neither a kernel nor a report")
@@ -78,6 +84,7 @@ def dump(kernel: CompiledKernel, directory: Path) -> None:
     stem = f"{re.sub(r'[^A-Za-z0-9_]', '_', kernel.name)}-{kernel.key[:12]}"
     try:
         os.makedirs(directory, exist_ok=True)
+        (directory / f"{stem}.trace.json").write_text(trace_of(kernel))
         (directory / f"{stem}.json").write_text(kernel.request.source.capture.buffer)
         for stage in stages_of(kernel.request.device):
             (directory / f"{stem}.{stage}").write_text(kernel.asm[stage])

@@ -103,11 +103,13 @@ class Request(NamedTuple):
 
     def debug_settings(
         self, settings: knobs.Settings, dump_directory: str, collects_remarks: bool,
-        prints_locations: bool = False,
+        prints_locations: bool = False, times_passes: bool = False,
     ) -> Any:  # fmt: skip
         """How the native module is to look into a compilation, and what replaces its stages."""
         overrides = self.stage_files or settings.override_directory
-        return native().DebugSettings(dump_directory, overrides, collects_remarks, prints_locations)
+        return native().DebugSettings(
+            dump_directory, overrides, collects_remarks, prints_locations, times_passes
+        )
 
     def told(self, reports: Sequence[Report]) -> list[Report]:
         """What a compilation reported, without that a stage is taken from the file it was given."""

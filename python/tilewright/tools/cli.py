@@ -21,6 +21,7 @@ from . import (
 from ..native import knobs
 from ..native.version import __version__
 from ..compile import Request, binary_stage_of, compile_request, inspect, stages_of
+from ..compile.trace import trace_of
 from ..native.errors import TilewrightError, with_visible_controls
 from ..explain import explain_request
 from ..export.entries import suggestion
@@ -74,6 +75,11 @@ def _parser() -> argparse.ArgumentParser:
     compile_.add_argument(
         "--remarks", action="store_true", help="print what the compiler says of its decisions"
     )
+    compile_.add_argument(
+        "--trace",
+        metavar="FILE",
+        help="also write how long each step and pass took, for chrome://tracing and Perfetto",
+    )
     compile_.add_argument("-o", "--output", help="file to write; else standard output")
     compile_.set_defaults(run=_compile)
     export_command.add_command(commands)
@@ -88,6 +94,8 @@ def _parser() -> argparse.ArgumentParser:
 def _compile(options: argparse.Namespace) -> int:
     request = read_request(options)
     stage = _stage(options.emit, options.target)
+    if options.trace:
+        Path(options.trace).write_text(trace_of(compile_request(request, times_passes=True)))
     data = _emit(request, stage, options.remarks)
     if options.output:
         Path(options.output).write_bytes(data)

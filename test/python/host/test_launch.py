@@ -358,7 +358,7 @@ def test_stages_are_written_where_the_knob_says(
     knobs.reset()
     kernel[1](*arrays(), 60)
     names = sorted(path.suffix for path in (tmp_path / "stages").iterdir())
-    stages = [".asm", ".json", ".llvm", ".llvm-dialect", ".lowered", ".tile", ".tile-passes"]
+    stages = [".asm", ".json", ".json", ".llvm", ".llvm-dialect", ".lowered", ".tile", ".tile-passes"]
     assert names == stages
 
 

@@ -56,11 +56,11 @@ class KernelSource:
 class DebugSettings:
     def __init__(
         self, dump_directory: str, override_directory: str, collects_remarks: bool,
-        prints_locations: bool = False,
+        prints_locations: bool = False, times_passes: bool = False,
     ) -> None:  # fmt: skip
         self.directories = dump_directory, override_directory
         self.collects_remarks = collects_remarks
-        self.prints_locations = prints_locations
+        self.prints_locations, self.times_passes = prints_locations, times_passes
 
 
 class Kernel:
@@ -74,6 +74,7 @@ class Kernel:
     assembled = b""
     resources: dict[str, int] = {}
     updated: list[int] = []
+    code_ranges: list[tuple[str, int, int]] = []
 
     def __init__(self, specialization: Specialization, target: str, number: int) -> None:
         self.target = target
