@@ -189,6 +189,11 @@ class CompiledKernel:
             **self.request.options._asdict(),
         )
 
+    def _repr_html_(self) -> str:
+        from .notebook import compiled_as_html
+
+        return compiled_as_html([self])
+
     def __repr__(self) -> str:
         return f"<compiled kernel {self.name}({self.request.describe()}) from {self.origin}>"
 

@@ -18,6 +18,7 @@ from ..native.errors import LaunchError
 
 if TYPE_CHECKING:
     from ..compile import CompiledKernel, Request
+    from .loaded_kernels import LoadedKernels
     from .parameters import Parameter
 
 
@@ -60,6 +61,7 @@ class Inspection:
         fn: FunctionType
         debug: bool | None
         repr: Callable[..., str] | None
+        _loaded: LoadedKernels
 
         @property
         def parameters(self) -> tuple[Parameter, ...]: ...
@@ -159,6 +161,21 @@ class Inspection:
 
         constants = {key: decode_value(value) for key, value in data["constants"].items()}
         return self.compile(data["signature"], constants, data["device"], **data["options"])
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows of the kernel: parameters, docstring, text, compiled variants."""
+        from ..compile.notebook import kernel_as_html
+
+        try:
+            source = "".join(self.raw_src)
+        except OSError:  # its file is gone, or there never was one
+            source = ""
+        named = [f"{p.name}: {p.annotation}" if p.annotation else p.name for p in self.parameters]
+        loaded = [*self._loaded.older.values(), *self._loaded.recent.values()]
+        variants = {id(kernel): kernel for kernel in loaded if kernel.is_current()}.values()
+        name = f"{self.fn.__module__}.{self.fn.__qualname__}"
+        doc = inspect.getdoc(self.fn) or ""
+        return kernel_as_html(name, ", ".join(named), doc, source, variants)
 
     def _name_of(self, request: Request) -> str:
         """The name of a specialization: what the decorator's `repr` says of it, if there is one."""
