@@ -58,6 +58,12 @@ _DATA = (type(None), bool, int, float, complex, str, bytes, range)
 _MOST = 4096  # values that are looked at
 
 
+_NO_DEBUGGER = (
+    "no debugger stops in a kernel, which Python never runs; hint: print tiles by tw.device_print, "
+    'within `with tw.device("reference")`, which runs programs in order'
+)
+
+
 class ImpureCall(Exception):
     """A call whose answer may change without notice."""
 
@@ -147,7 +153,12 @@ class _Judge:
 
     def _reach_one(self, value: Any) -> None:
         if isinstance(value, types.FunctionType):
-            self._reach_function(value)
+            try:
+                self._reach_function(value)
+            except ImpureCall:
+                if value.__name__ == "set_trace":  # of pdb, and of debuggers like it
+                    raise ImpureCall(_NO_DEBUGGER) from None
+                raise
         elif isinstance(value, (types.MethodType, staticmethod, classmethod, property)):
             parts = ("__func__", "__self__", "fget")
             self._reach_all(getattr(value, part, None) for part in parts)
@@ -247,10 +258,7 @@ def _refuse_known(value: Any) -> None:
     """Judge what is not made of code that can be read: by its module and its name."""
     module, name = _full_name(value)
     if value is breakpoint:
-        raise ImpureCall(
-            "no debugger stops in a kernel, which Python never runs; hint: print values by "
-            "tw.device_print; the device `reference` runs programs one after the other"
-        )
+        raise ImpureCall(_NO_DEBUGGER)
     is_class_of_torch = isinstance(value, type) and module.partition(".")[0] == "torch"
     if not is_class_of_torch and not is_pure(module, name):
         raise ImpureCall(f"`{module}.{name}` may give another answer the next time")

@@ -7,9 +7,13 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import pdb
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
+from pdb import set_trace as stop
 from types import ModuleType
 
 import numpy as np
@@ -184,3 +188,34 @@ def test_operators_are_called_as_they_are_written(expression: str, message: str)
     with pytest.raises(tw.CompileError) as caught:
         tw.jit(scope["kernel"])[(1,)](np.zeros(1, np.float32))
     assert caught.value.message == f"this compile-time expression fails: {message}"
+
+
+@tw.jit
+def stops_by_pdb(x, n):
+    pdb.set_trace()
+    tw.store(x, n)
+
+
+@tw.jit
+def stops_by_name(x, n):
+    stop(header="here")
+    tw.store(x, n)
+
+
+@pytest.mark.parametrize("device", ["cpu", "reference"])
+@pytest.mark.parametrize("kernel", [stops_by_pdb, stops_by_name], ids=lambda k: k.__name__)
+def test_debuggers_point_to_the_device_that_prints_in_order(kernel: tw.JITFunction, device: str) -> None:
+    with tw.device(device), pytest.raises(tw.CompileError, match="no debugger stops") as caught:
+        kernel[(1,)](np.zeros(128, np.float32), 5)
+    assert caught.value.code == "TW0116" and 'tw.device("reference")' in caught.value.rendered
+
+
+def test_the_advice_for_debuggers_prints_programs_in_order(tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import numpy as np\nimport tilewright as tw\n@tw.jit\ndef show(x):\n"
+        "    tw.device_print('value', tw.load(x + tw.program_id(0)))\n"
+        "with tw.device('reference'):\n    show[(4,)](np.arange(4))\n"
+    )
+    done = subprocess.run([sys.executable, program], capture_output=True, text=True, check=True)
+    assert re.findall(r"value: (\d)", done.stdout) == ["0", "1", "2", "3"]
