@@ -1,4 +1,4 @@
-# The front door: `make setup demo test docs surface sanitize bench portable gpu-check format clean`. CMake does the building.
+# The front door: `make setup demo test docs surface sanitize bench portable wheel gpu-check format clean`. CMake does the building.
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
@@ -21,7 +21,7 @@ PACKAGES := llvm-22-dev llvm-22-tools libmlir-22-dev mlir-22-tools liblld-22-dev
 # ccache cannot reuse objects built with a precompiled header unless it may ignore these two.
 export CCACHE_SLOPPINESS := pch_defines,time_macros
 
-.PHONY: help setup packages build demo test docs surface headers sanitize bench portable gpu-check format clean
+.PHONY: help setup packages build demo test docs surface headers sanitize bench portable wheel gpu-check format clean
 
 help:
 	@printf '%s\n' \
@@ -35,6 +35,7 @@ help:
 	  '              (SANITIZE="--only address --part ops" narrows it, SANITIZE=--list tells the parts)' \
 	  'make bench    print the full ratio tables (BENCH="--quick --only matmul" narrows them)' \
 	  'make portable pack an archive for other Linux machines (x86-64, glibc 2.35, Python 3.10 to 3.13)' \
+	  'make wheel    pack the package alone for such machines, as a wheel for pip' \
   'make gpu-check  run the tests and a benchmark on this machine'"'"'s GPU' \
   'make format   clang-format all C++' \
 	  'make clean    remove the build directory; .venv stays'
@@ -147,6 +148,11 @@ bench: setup
 portable: setup
 	@cmake --build $(BUILD) --target tilewright_core
 	@CXX='ccache clang++-22' $(VENV_PYTHON) python/portable/pack.py --build $(BUILD)
+
+# One wheel for every Python from 3.10 to 3.13 whose headers are here, in $(BUILD)/wheel.
+wheel: packages $(BUILD)/.configured
+	@cmake --build $(BUILD) --target tilewright_core
+	@CXX='ccache clang++-22' $(VENV_PYTHON) python/portable/pack.py --build $(BUILD) --wheel
 
 gpu-check: setup
 	@$(VENV_PYTHON) test/gpu_check.py $(CHECK)

@@ -1,4 +1,5 @@
 """Packs the portable archive for `make portable`: the package, the bindings' sources, the tests.
+With --wheel, a wheel of the package alone: `make wheel`.
 
 The archive runs on Linux for x86-64 with glibc 2.35 or newer. It holds a module for each Python
 from 3.10 to 3.13 whose headers are here; setup_portable.py in it builds one for any other.
@@ -19,6 +20,7 @@ import tarfile
 from collections.abc import Iterator
 
 import setup_portable
+import wheel
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 NAME = "tilewright-portable"
@@ -170,10 +172,25 @@ def pack(folder: pathlib.Path, archive: pathlib.Path) -> None:
     partial.replace(archive)
 
 
+def make_wheel(folder: pathlib.Path, out: pathlib.Path) -> pathlib.Path:
+    """The wheel of what is staged."""
+    import tomllib  # of Python 3.11
+
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    text = (ROOT / "python" / "tilewright" / "native" / "version.py").read_text()
+    (version,) = re.findall(r'__version__ = "(.*)"', text)
+    readme = (ROOT / project["readme"]).read_text()
+    ours = [("LICENSE", ROOT / "LICENSE"), *licenses()]
+    package = folder / "python" / "tilewright"
+    return wheel.write_wheel(package, project, version, readme, ours, out)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build")
-    build = parser.parse_args().build.resolve()
+    parser.add_argument("--wheel", action="store_true", help="write a wheel in place of the archive")
+    options = parser.parse_args()
+    build = options.build.resolve()
     folder = build / "portable" / NAME
     stage(build, folder)
     for python in interpreters():
@@ -185,7 +202,10 @@ def main() -> int:
     ]
     archive = build / "portable" / f"{NAME}.tar.xz"
     if not problems:
-        pack(folder, archive)
+        if options.wheel:
+            archive = make_wheel(folder, build / "wheel")
+        else:
+            pack(folder, archive)
         size = archive.stat().st_size
         print(f"{archive}: {size / 1e6:.1f} MB")
         if size > LIMIT_BYTES:
