@@ -26,7 +26,7 @@ foreach(target IN LISTS MLIR_EXPORTED_TARGETS ITEMS LLVMSupport LLVMExtensions)
   endif()
 endforeach()
 
-llvm_map_components_to_libnames(TW_LLVM_LIBRARIES core support passes orcjit
+llvm_map_components_to_libnames(TW_LLVM_LIBRARIES core support passes orcjit orcdebugging orctargetprocess
   x86codegen x86asmparser x86desc x86info nvptxcodegen nvptxdesc nvptxinfo
   amdgpucodegen amdgpuasmparser amdgpudesc amdgpuinfo lto dtlto option)
 # The linker of AMD's code objects, before what it uses.

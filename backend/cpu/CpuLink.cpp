@@ -5,8 +5,12 @@
 #include "backend/cpu/NarrowFloats.h"
 #include "llvm/ExecutionEngine/Orc/AbsoluteSymbols.h"
 #include "llvm/ExecutionEngine/Orc/Core.h"
+#include "llvm/ExecutionEngine/Orc/Debugging/DebugInfoSupport.h"
+#include "llvm/ExecutionEngine/Orc/Debugging/PerfSupportPlugin.h"
 #include "llvm/ExecutionEngine/Orc/ObjectLinkingLayer.h"
 #include "llvm/ExecutionEngine/Orc/SelfExecutorProcessControl.h"
+#include "llvm/ExecutionEngine/Orc/TargetProcess/JITLoaderPerf.h"
+#include "llvm/Object/ObjectFile.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include <cstring>
 #include <dlfcn.h>
@@ -92,6 +96,17 @@ private:
   std::vector<CodeRange> &ranges;
 };
 
+/// Returns true if an object was compiled for profilers: with tables of lines.
+bool hasLineTables(const std::string &object) {
+  auto file = llvm::object::ObjectFile::createObjectFile(llvm::MemoryBufferRef(object, "kernel"));
+  if (file)
+    return llvm::any_of((*file)->sections(), [](const llvm::object::SectionRef &section) {
+      return llvm::cantFail(section.getName()) == ".debug_line";
+    });
+  llvm::consumeError(file.takeError());
+  return false;
+}
+
 class OrcLinker final : public CpuLinker {
 public:
   explicit OrcLinker(std::unique_ptr<orc::ExecutorProcessControl> control)
@@ -101,6 +116,28 @@ public:
     llvm::cantFail(host.define(orc::absoluteSymbols(hostFunctions())));
     host.addGenerator(std::make_unique<MathLibraryGenerator>());
     layer.addPlugin(std::make_shared<RangePlugin>(ranges));
+  }
+  /// Opens perf's dump of code ("jitdump"), into which everything that is linked from now on goes.
+  void startDump() {
+    orc::JITDylib &dylib = session.createBareJITDylib("perf");
+    auto functions = {
+        std::pair("llvm_orc_registerJITLoaderPerfStart", &llvm_orc_registerJITLoaderPerfStart),
+        std::pair("llvm_orc_registerJITLoaderPerfImpl", &llvm_orc_registerJITLoaderPerfImpl),
+        std::pair("llvm_orc_registerJITLoaderPerfEnd", &llvm_orc_registerJITLoaderPerfEnd)};
+    orc::SymbolMap symbols;
+    for (auto [name, function] : functions)
+      symbols[session.intern(name)] = {orc::ExecutorAddr::fromPtr(function),
+                                       llvm::JITSymbolFlags::Exported |
+                                           llvm::JITSymbolFlags::Callable};
+    llvm::cantFail(dylib.define(orc::absoluteSymbols(std::move(symbols))));
+    auto plugin = orc::PerfSupportPlugin::Create(session.getExecutorProcessControl(), dylib,
+                                                 /*EmitDebugInfo=*/true, /*EmitUnwindInfo=*/false);
+    if (!plugin) { // the file cannot be written: kernels run without
+      llvm::consumeError(plugin.takeError());
+      return;
+    }
+    layer.addPlugin(std::make_shared<orc::DebugInfoPreservationPlugin>());
+    layer.addPlugin(std::move(*plugin));
   }
   ~OrcLinker() override { llvm::consumeError(session.endSession()); }
 
@@ -142,6 +179,7 @@ private:
   std::string reported;          // what the session said about the link that runs
   std::vector<CodeRange> ranges; // of the functions of that link
   uint64_t numLinked = 0;
+  bool isDumping = false; // for perf
 };
 
 class OrcCode final : public LinkedCode {
@@ -172,6 +210,10 @@ std::unique_ptr<LinkedCode> OrcLinker::link(const std::string &object, const std
   std::lock_guard lock(mutex);
   reported.clear();
   ranges.clear();
+  if (!isDumping && hasLineTables(object)) {
+    isDumping = true;
+    startDump();
+  }
   orc::JITDylib &dylib = session.createBareJITDylib("kernel" + std::to_string(++numLinked));
   auto code =
       std::make_unique<OrcCode>(std::static_pointer_cast<OrcLinker>(shared_from_this()), dylib);

@@ -1,6 +1,7 @@
 // The CPU of this process as a target of the compiler.
 #include "backend/cpu/CpuTarget.h"
 #include "backend/codegen/AssembleText.h"
+#include "backend/compile/Compiler.h"
 #include "backend/cpu/CpuLink.h"
 #include "backend/cpu/CpuMachine.h"
 #include "backend/cpu/EmulatedMatrixUnit.h"
@@ -145,8 +146,10 @@ public:
   std::string symbolOf(llvm::StringRef kernelName) const override {
     return (kernelName + kKernelSuffix).str();
   }
-  void addPasses(StagedPasses &passes, const CompileOptions &) const override {
+  void addPasses(StagedPasses &passes, const CompileOptions &options) const override {
     addSimdPasses(passes, core.attribute);
+    if (hasExtraOption(options, "line-tables"))
+      passes.addPass(gpu::createAttachLineTables(gpu::LineDetail::Tables));
   }
   const LlvmMachine *llvmMachine() const override { return &emitter(); }
   bool compile(mlir::ModuleOp lowered, Artifact &artifact, std::string &error) const override {

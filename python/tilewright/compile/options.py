@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from enum import Enum
 from typing import Annotated, Any, NamedTuple, get_type_hints
 
+from ..native import knobs
 from ..native.targets import Device, device_named
 from .libraries import Library
 
@@ -200,6 +201,8 @@ class Options(NamedTuple):
             words.append(_EARLY_LAUNCH)
         if self.cluster != (1, 1, 1) and _CLUSTER in heeded:
             words.append(f"{_CLUSTER}={'x'.join(map(str, self.cluster))}")
+        if "line-tables" in heeded and knobs.is_dumped_for_perf():
+            words.append("line-tables")
         if "bitcode" in heeded:
             words += [library.word for library in self.extern_libs]
         numbers = [(name, value) for name, value in zip(self._fields, self) if name in heeded]

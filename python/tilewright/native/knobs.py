@@ -214,6 +214,12 @@ def is_watched_by_perf() -> bool:
     return "perf" in sys._xoptions or os.environ.get("PYTHONPERFSUPPORT") == "1"
 
 
+def is_dumped_for_perf() -> bool:
+    """Tell whether perf gets the lines of functions, too: `python -X perf_jit`, which Python has from
+    3.13 on, or PYTHON_PERF_JIT_SUPPORT=1."""
+    return "perf_jit" in sys._xoptions or os.environ.get("PYTHON_PERF_JIT_SUPPORT") == "1"
+
+
 def named_class(name: str) -> type | None:
     """The class that TRITON_`name` names as module:Class; None where it is not set. Raises ImportError or
     AttributeError for one that is not there."""

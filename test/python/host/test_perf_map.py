@@ -1,10 +1,12 @@
-"""Compiled kernels have names for Linux's perf where Python's functions do, and only there."""
+"""Compiled kernels have names and lines for Linux's perf where Python's functions do, and only there."""
 
 from __future__ import annotations
 
 import os
+import struct
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -73,3 +75,54 @@ def test_names_of_files_do_not_break_lines(compiler: None, tmp_path: Path) -> No
     _, lines, *_ = run(tmp_path, name=name, PYTHONPERFSUPPORT="1")
     kernels = [line for line in lines if "tw::" in line]
     assert len(kernels) == 2 and all("tw::scale.kernel:" in line for line in kernels)
+
+
+LOAD, LINES = 0, 2  # the kinds of records in a dump of code, of which perf's jitdump page tells
+HEADER = 64  # perf makes an ELF file of each function; addresses of lines count its header, too
+
+
+def records(dump: bytes) -> Iterator[tuple[int, bytes]]:
+    """The kind and the content of each record."""
+    magic, version, at = struct.unpack_from("<4sII", dump)
+    assert magic == b"DTiJ" and version == 1
+    while at < len(dump):
+        kind, size = struct.unpack_from("<II", dump, at)
+        yield kind, dump[at + 16 : at + size]
+        at += size
+
+
+def lines_of(content: bytes) -> Iterator[tuple[int, int, str]]:
+    """Address, line and file of each entry of a record of lines."""
+    _, count = struct.unpack_from("<QQ", content)
+    at = 16
+    for _ in range(count):
+        address, line, _ = struct.unpack_from("<Qii", content, at)
+        address -= HEADER
+        end = content.index(0, at + 16)
+        yield address, line, content[at + 16 : end].decode()
+        at = end + 1
+
+
+@pytest.mark.parametrize("options", [("-X", "perf_jit"), ()])
+def test_a_dump_of_code_has_the_lines_of_the_program(
+    compiler: None, tmp_path: Path, options: tuple[str, ...]
+) -> None:
+    switch = {} if options else {"PYTHON_PERF_JIT_SUPPORT": "1"}
+    for origin in ("compiled", "disk"):
+        folder = tmp_path / f"dump {origin}"
+        folder.mkdir()
+        *_, (_, address, size) = run(tmp_path, *options, JITDUMPDIR=str(folder), **switch)
+        [dump] = [path for path in folder.rglob("jit-*.dump")]
+        found = [*records(dump.read_bytes())]
+        loads = {struct.unpack_from("<Q", content, 16)[0] for kind, content in found if kind == LOAD}
+        assert len(loads) == 2 and address in loads
+        entries = [e for kind, content in found if kind == LINES for e in lines_of(content)]
+        own = {(line, file) for at, line, file in entries if address <= at < address + size}
+        store = PROGRAM.splitlines().index("    tw.store(x + at, tw.load(x + at) * factor)") + 1
+        assert (store, "program.py") in own and {file for _, file in own} == {"program.py"}
+        assert {line for line, _ in own} <= {0, *range(store - 3, store + 1)}
+
+
+def test_code_is_dumped_only_where_asked(compiler: None, tmp_path: Path) -> None:
+    run(tmp_path, JITDUMPDIR=str(tmp_path / "dump"), PYTHONPERFSUPPORT="1")
+    assert not (tmp_path / "dump").exists()
