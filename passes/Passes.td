@@ -479,7 +479,8 @@ def DivideBuffers : Pass<"divide-buffers", "::mlir::ModuleOp">, Takes<"laid-out"
     %buffer = simt.alloc_shared "conversion at line 12" : !simt.shared<[64, 128], i64, #layout>
     simt.store_shared %x, %buffer
     %y = simt.load_shared %buffer
-    // becomes, where the kernel's buffers need more than the target has
+    // becomes, where the kernel's buffers need more than the target has, or behind a loop more than
+    // the loop's, so that a processor holds few warps
     %low, %high = tile.split %pairs         // of %x, by registers
     %first = simt.alloc_shared "conversion at line 12" : !simt.shared<[1, 32, 128], i64, #half>
     simt.store_shared %low, %first

@@ -1,9 +1,10 @@
 // The pass `divide-buffers`: what does not fit in shared memory as a whole goes through it in
-// rounds.
+// rounds, and so does what alone makes a kernel take more of it than its loops do.
 #include "ir/target/TargetDesc.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/Passes.h"
 #include "passes/analysis/SharedLiveness.h"
+#include "passes/simt/LayoutRules.h"
 #include "passes/simt/shared/Halves.h"
 
 namespace tw {
@@ -64,16 +65,37 @@ static void divide(Staging &staging, Passage passage) {
   passage.buffer.erase();
 }
 
+static bool isOfLoop(AllocSharedOp buffer) {
+  return llvm::any_of(buffer->getUsers(), [](Operation *user) {
+    return user->getParentOfType<LoopLikeOpInterface>() != nullptr;
+  });
+}
+
+/// Returns how many bytes a kernel should take. A processor that holds few warps, because programs
+/// share its memory, hides few of the loops' waits: what is behind a loop takes no more than it
+/// then.
+static uint64_t bytesWanted(Operation *kernel, TargetAttr target) {
+  constexpr uint64_t enoughWarps = 16, mostRounds = 4;
+  std::vector<LiveBuffer> buffers = findLiveBuffers(kernel);
+  uint64_t bytes = packedBytes(buffers), most = target.getSharedBytes();
+  if (bytes == 0 || bytes > most ||
+      most / bytes * (threadsOf(kernel).count() / target.getWarpSize()) >= enoughWarps)
+    return most;
+  llvm::erase_if(buffers, [](LiveBuffer &buffer) { return !isOfLoop(buffer.alloc); });
+  return buffers.empty() ? most : std::max(packedBytes(buffers), bytes / mostRounds);
+}
+
 /// Divides the largest of the buffers that hold data when most do, until all fit. False where they
-/// never do.
-static bool fitInRounds(Staging &staging, Operation *kernel, uint64_t limit) {
+/// never do. Passages of loops stay whole if these `keepsLoops`.
+static bool fitInRounds(Staging &staging, Operation *kernel, uint64_t limit, bool keepsLoops) {
   while (true) {
     std::vector<LiveBuffer> buffers = findLiveBuffers(kernel);
     if (packedBytes(buffers) <= limit)
       return true;
     std::optional<Passage> largest;
     for (size_t i : findPeak(buffers).buffers)
-      if (!largest || bytesOf(buffers[i].alloc) > bytesOf(largest->buffer))
+      if ((!keepsLoops || !isOfLoop(buffers[i].alloc)) &&
+          (!largest || bytesOf(buffers[i].alloc) > bytesOf(largest->buffer)))
         if (std::optional<Passage> passage = findPassage(buffers[i].alloc))
           largest = passage;
     if (!largest)
@@ -90,11 +112,13 @@ struct DivideBuffers : tw::impl::DivideBuffersBase<DivideBuffers> {
       return;
     Staging staging(getOperation());
     for (auto kernel : getOperation().getOps<func::FuncOp>()) {
-      if (packedBytes(findLiveBuffers(kernel)) <= target.getSharedBytes())
+      uint64_t bytes = packedBytes(findLiveBuffers(kernel)), limit = bytesWanted(kernel, target);
+      if (bytes <= limit)
         continue;
       // What never fits stays whole: the error names the tiles that the user wrote.
       OwningOpRef<func::FuncOp> divided = kernel.clone();
-      if (fitInRounds(staging, *divided, target.getSharedBytes()))
+      bool keepsLoops = bytes <= target.getSharedBytes();
+      if (fitInRounds(staging, *divided, limit, keepsLoops))
         kernel.getBody().takeBody(divided->getBody());
     }
   }
