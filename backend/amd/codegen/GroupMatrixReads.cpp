@@ -14,13 +14,6 @@
 using namespace llvm;
 using namespace tw::amd;
 
-static constexpr unsigned kSharedSpace = 3;
-
-static bool isSharedRead(const Instruction &instruction) {
-  const auto *load = dyn_cast<LoadInst>(&instruction);
-  return load && load->isSimple() && load->getPointerAddressSpace() == kSharedSpace;
-}
-
 /// Returns true if an instruction may sink to its first user: reads of shared memory, and the
 /// instructions that split and join what they read or compute addresses.
 static bool maySink(const Instruction &instruction) {

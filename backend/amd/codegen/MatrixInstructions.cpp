@@ -1,5 +1,6 @@
-// Matrix instructions in LLVM IR, and what orders the reads of their operands.
+// Matrix instructions in LLVM IR, how their operands come, and what orders the reads of these.
 #include "backend/amd/codegen/MatrixInstructions.h"
+#include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/IntrinsicsAMDGPU.h"
 
@@ -15,6 +16,23 @@ bool tw::amd::isMatrixInstruction(const Instruction &instruction) {
 
 bool tw::amd::hasMatrixInstruction(const BasicBlock &block) {
   return any_of(block, isMatrixInstruction);
+}
+
+static Intrinsic::ID idOf(const Instruction &instruction) {
+  const auto *call = dyn_cast<IntrinsicInst>(&instruction);
+  return call ? call->getIntrinsicID() : Intrinsic::not_intrinsic;
+}
+
+bool tw::amd::isDirectCopy(const Instruction &instruction) {
+  Intrinsic::ID id = idOf(instruction);
+  return id == Intrinsic::amdgcn_raw_ptr_buffer_load_lds || id == Intrinsic::amdgcn_global_load_lds;
+}
+
+bool tw::amd::isSharedRead(const Instruction &instruction) {
+  constexpr unsigned sharedSpace = 3;
+  const auto *load = dyn_cast<LoadInst>(&instruction);
+  return (load && load->isSimple() && load->getPointerAddressSpace() == sharedSpace) ||
+         idOf(instruction) == Intrinsic::amdgcn_ds_read_tr16_b64;
 }
 
 static bool isBarrier(const CallInst &call) {

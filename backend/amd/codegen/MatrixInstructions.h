@@ -1,4 +1,4 @@
-// Matrix instructions in LLVM IR, and what orders the reads of their operands.
+// Matrix instructions in LLVM IR, how their operands come, and what orders the reads of these.
 #ifndef BACKEND_AMD_CODEGEN_MATRIXINSTRUCTIONS_H
 #define BACKEND_AMD_CODEGEN_MATRIXINSTRUCTIONS_H
 
@@ -11,6 +11,11 @@ namespace tw::amd {
 
 bool isMatrixInstruction(const llvm::Instruction &instruction);
 bool hasMatrixInstruction(const llvm::BasicBlock &block);
+
+/// Returns true if an instruction copies from global to shared memory, not through registers.
+bool isDirectCopy(const llvm::Instruction &instruction);
+/// Returns true if an instruction reads a vector of each lane from shared memory.
+bool isSharedRead(const llvm::Instruction &instruction);
 
 /// Returns true if reads of shared memory must stay above an instruction: it may write, or it
 /// orders writes of other waves. Writes of a read's own wave are in program order without it.

@@ -31,6 +31,11 @@ void expandSaturatingDifferences(llvm::Module &module);
 /// and computes their addresses in scalar registers.
 void separateDirectCopies(llvm::Module &module);
 
+/// Orders what stands between two barriers with direct copies and matrix instructions: copies start
+/// first, so that the next wait for them is as far away as it can be, in turn with the first reads
+/// of shared memory; the other reads stand among the products.
+void scheduleSteps(llvm::Module &module);
+
 /// Fuses sums of f32 with numbers extended from f16 to products with 1: `v_fma_mix_f32` takes
 /// halves of registers as they are, and a sum is the same number, rounded once either way. LLVM
 /// makes a product with 1 a sum again, so that the 1 is opaque to it. Pairs of sums
@@ -71,6 +76,13 @@ void shareOffsets(llvm::Module &module);
 /// between blocks in a vector register, made and compared by three. Clean-ups of LLVM IR would take
 /// the repetitions back.
 llvm::Pass *createRepeatConditions();
+
+/// Makes the pass that narrows fences of shared memory at barriers to one wave where the code waits
+/// by itself, right before instruction selection. In kernels with direct copies LLVM has each such
+/// fence wait for all of them; the code's own waits say how many may go on. A fence of one wave
+/// costs no instruction, and keeps LLVM from moving accesses over the barrier. Simulators, which
+/// have no waits for shared memory, see the fences of all waves.
+llvm::Pass *createNarrowFences();
 
 /// Makes the pass that joins words of scalar registers in pairs, on selected instructions.
 /// Resources of buffers are four words each: an address, and two that all of them share. LLVM puts

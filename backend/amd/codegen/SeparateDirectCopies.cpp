@@ -1,5 +1,6 @@
 // Tells LLVM what it cannot see of direct copies: that code waits for them by itself, and that
 // their addresses are the same for all lanes of a wave.
+#include "backend/amd/codegen/MatrixInstructions.h"
 #include "backend/amd/codegen/Passes.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/IR/IRBuilder.h"
@@ -10,14 +11,9 @@
 #include "llvm/IR/Module.h"
 
 using namespace tw;
+using namespace tw::amd;
 
 static constexpr unsigned kSharedSpace = 3;
-
-static bool isDirectCopy(const llvm::Instruction &instruction) {
-  auto *call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction);
-  return call && (call->getIntrinsicID() == llvm::Intrinsic::amdgcn_raw_ptr_buffer_load_lds ||
-                  call->getIntrinsicID() == llvm::Intrinsic::amdgcn_global_load_lds);
-}
 
 /// Returns true if an instruction accesses shared memory other than by a direct copy.
 static bool isSharedAccess(const llvm::Instruction &instruction) {

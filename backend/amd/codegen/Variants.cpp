@@ -23,6 +23,7 @@ static constexpr ModulePass
     kSeparateCopies = {"separate-direct-copies",
                        "direct copies do not meet other accesses of shared memory",
                        separateDirectCopies},
+    kScheduleSteps = {"schedule-steps", "steps of loops start direct copies first", scheduleSteps},
     kMixHalves = {"mix-halves", "f32 + f16 becomes a fused product with 1", mixHalves},
     kExchangeHalves = {"exchange-halves", "words of halves of others are made by v_perm",
                        exchangeHalves},
@@ -47,6 +48,8 @@ static constexpr ModulePass kBeforeLlvmWithAccumulation[] = {kJoinLoopVectors, k
 static constexpr PlacedPass kInCodeGenerator[] = {
     {"repeat-conditions", "branches compare scalars themselves",
      "AMDGPU DAG->DAG Pattern Instruction Selection", createRepeatConditions},
+    {"narrow-fences", "barriers wait for no copy that goes on beyond them",
+     "AMDGPU DAG->DAG Pattern Instruction Selection", createNarrowFences},
     {"join-scalar-words", "words of buffer resources are copied in pairs",
      "Finalize ISel and expand pseudo-instructions", createJoinScalarWords},
 };
@@ -54,8 +57,8 @@ static constexpr PlacedPass kInCodeGenerator[] = {
 //===-- With accumulation registers. Left alone, LLVM keeps accumulators there and moves them when
 //===-- anything else uses them. The others do, up to 256.
 
-static constexpr ModulePass kPlain[] = {kSetVersion, kMarkAtomics, kExpandDifferences,
-                                        kSeparateCopies, kMixHalves};
+static constexpr ModulePass kPlain[] = {kSetVersion,     kMarkAtomics,   kExpandDifferences,
+                                        kSeparateCopies, kScheduleSteps, kMixHalves};
 static constexpr FunctionAttribute kNoAccumulation[] = {{"amdgpu-agpr-alloc", "0"}};
 static constexpr CodeVariant kWithAccumulation[] = {
     {"vector-registers", kPlain, kNoAccumulation, {}},

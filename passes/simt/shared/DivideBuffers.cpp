@@ -75,7 +75,9 @@ static bool isOfLoop(AllocSharedOp buffer) {
 /// share its memory, hides few of the loops' waits: what is behind a loop takes no more than it
 /// then.
 static uint64_t bytesWanted(Operation *kernel, TargetAttr target) {
-  constexpr uint64_t enoughWarps = 16, mostRounds = 4;
+  constexpr uint64_t mostRounds = 4;
+  // Four for each of a processor's four schedulers.
+  constexpr uint64_t enoughWarps = 4 * 4;
   std::vector<LiveBuffer> buffers = findLiveBuffers(kernel);
   uint64_t bytes = packedBytes(buffers), most = target.getSharedBytes();
   if (bytes == 0 || bytes > most ||

@@ -8,6 +8,7 @@
 // ACCUMULATION-NEXT: {{^}}  sink-offsets
 // ACCUMULATION-NEXT: {{^}}in LLVM's code generator, without {{[0-9]+}} of its passes:
 // ACCUMULATION-NEXT: {{^}}  repeat-conditions {{.*}} (before: AMDGPU DAG->DAG Pattern Instruction Selection)
+// ACCUMULATION-NEXT: {{^}}  narrow-fences
 // ACCUMULATION-NEXT: {{^}}  join-scalar-words
 // ACCUMULATION-NEXT: {{^}}variant vector-registers:
 //      ACCUMULATION: {{^}}  mix-halves

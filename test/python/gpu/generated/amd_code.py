@@ -44,8 +44,16 @@ def instructions_of(text: str) -> list[str]:
 def loops_of(text: str) -> list[Counter[str]]:
     """The opcodes of each loop: from a label to the last branch back to it. Of copies to shared memory,
     with "lds" behind."""
+    return [
+        Counter(each.split()[0] + (" lds" if each.endswith(" lds") else "") for each in body)
+        for body in bodies_of(text)
+    ]
+
+
+def bodies_of(text: str) -> list[list[str]]:
+    """The instructions of each loop, in order."""
     code = instructions_of(text)
-    loops = []
+    bodies = []
     for first, line in enumerate(code):
         if not line.startswith(".LBB"):
             continue
@@ -54,9 +62,13 @@ def loops_of(text: str) -> list[Counter[str]]:
             if place > first and "branch" in other and other.split()[-1] == line[:-1]
         ]  # fmt: skip
         if back:
-            body = [each for each in code[first : back[-1] + 1] if not each.startswith(".LBB")]
-            loops.append(Counter(each.split()[0] + (" lds" if each.endswith(" lds") else "") for each in body))
-    return loops
+            bodies.append([each for each in code[first : back[-1] + 1] if not each.startswith(".LBB")])
+    return bodies
+
+
+def product_lines(text: str) -> list[str]:
+    """The instructions of the first loop with matrix instructions."""
+    return next(body for body in bodies_of(text) if any("mfma" in each or "wmma" in each for each in body))
 
 
 def count(loop: Counter[str], *parts: str) -> int:

@@ -12,7 +12,7 @@ import pytest
 import tilewright as tw
 from tilewright.native import knobs
 
-from .amd_code import compile_for
+from .amd_code import compile_for, product_lines
 
 EARLY = "may be reached while a copy into its shared memory is in flight"
 
@@ -36,6 +36,38 @@ def test_a_wait_for_one_group_less_is_refused(
         with pytest.warns(tw.TilewrightWarning, match="TW0502"), refused as error:
             compile_for(arch, name, device=device, num_stages=num_stages)
         assert error.value.code == "TW0318"
+
+
+def ages_of_awaited_copies(loop: list[str]) -> list[int]:
+    """Of each wait for copies in a loop, how many matrix instructions stand between it and the newest copy
+    that it waits for, over the loop's end if need be."""
+    often, ages = loop * 5, []
+    for place, line in enumerate(often):
+        wait = re.search(r"s_waitcnt.*vmcnt\((\d+)\)", line)
+        if not wait or place < 4 * len(loop):
+            continue
+        copies = [at for at in range(place) if often[at].endswith(" lds")]
+        newest = copies[-1 - int(wait[1])]
+        ages.append(sum("mfma" in each for each in often[newest:place]))
+    return ages
+
+
+@pytest.mark.parametrize(
+    ("settings", "num_stages", "age"),
+    [
+        ({"BK": 32}, 2, 8), ({"BK": 64}, 2, 16), ({"BK": 32}, 3, 8), ({"BK": 64}, 3, 16), ({"BK": 64}, 4, 32),
+        ({"BM": 256, "BN": 256, "BK": 64, "num_warps": 8}, 2, 32),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_copies_have_a_step_of_products_at_least(
+    settings: dict[str, int], num_stages: int, age: int, compiler: None
+) -> None:
+    """The fences of barriers do not wait for copies that go on beyond them."""
+    compiled = compile_for("gfx950", "matmul", num_stages=num_stages, **settings)
+    ages = ages_of_awaited_copies(product_lines(compiled.asm["asm"]))
+    assert ages and min(ages) >= age, ages
+    assert compiled.resources["scratch_bytes"] == 0
 
 
 @pytest.mark.parametrize("num_stages", [2, 3])

@@ -12,6 +12,10 @@ from gpu.generated.wait_counts import Access, Line, Machine, State, access_of, i
 
 from .decode import Instruction
 
+# Barriers that copies to shared memory may pass. They write when their wave has waited for them, so that
+# who reads too early finds what nobody wrote, or the data of another iteration.
+_ANY = 1 << 30
+
 
 @lru_cache(None)
 def _machine(generation: int) -> Machine:
@@ -43,7 +47,7 @@ class UnderWay:
 
     def _early(self, instruction: Instruction, access: Access | None) -> list[str]:
         if instruction.opcode in ("s_barrier", "s_barrier_signal"):
-            return late_at_barrier(self.state, 0)
+            return late_at_barrier(self.state, _ANY)
         found = []
         for counter, kind, register in self.state:
             if register not in instruction.mentioned:
