@@ -16,6 +16,17 @@ def PassInputs : GenericTable {
   let Fields = ["argument", "input"];
 }
 
+// A pass without which kernels compute the same, so that a search for a wrong pass may leave it out.
+class Optional {
+  bit isOptional = 1;
+}
+
+def OptionalPasses : GenericTable {
+  let FilterClass = "Optional";
+  let CppTypeName = "OptionalPass";
+  let Fields = ["argument"];
+}
+
 def ExpandDescriptors : Pass<"expand-descriptors", "::mlir::ModuleOp">, Takes<"tile"> {
   let summary = "accesses to boxes of strided arrays become accesses through pointers and masks";
   let description = [{
@@ -45,7 +56,7 @@ def ExpandHistograms : Pass<"expand-histograms", "::mlir::ModuleOp">, Takes<"til
                            "::mlir::math::MathDialect", "::mlir::scf::SCFDialect"];
 }
 
-def RaisePointers : Pass<"raise-pointers", "::mlir::ModuleOp">, Takes<"tile"> {
+def RaisePointers : Pass<"raise-pointers", "::mlir::ModuleOp">, Takes<"tile">, Optional {
   let summary = "tiles that a loop advances by a uniform step become a base and a carried scalar";
   let description = [{
     Before: `%q = scf.for ... iter_args(%p = %base) { ...; %n = tile.addptr %p, splat(%step); yield %n }`.
@@ -55,7 +66,7 @@ def RaisePointers : Pass<"raise-pointers", "::mlir::ModuleOp">, Takes<"tile"> {
   let dependentDialects = ["::tw::tile::TileDialect", "::mlir::arith::ArithDialect"];
 }
 
-def MergeProducts : Pass<"merge-products", "::mlir::ModuleOp">, Takes<"tile"> {
+def MergeProducts : Pass<"merge-products", "::mlir::ModuleOp">, Takes<"tile">, Optional {
   let summary = "loops that add up products of a few columns each take more columns at a time";
   let description = [{
     ```mlir
@@ -73,7 +84,7 @@ def MergeProducts : Pass<"merge-products", "::mlir::ModuleOp">, Takes<"tile"> {
   let dependentDialects = ["::tw::tile::TileDialect", "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
 }
 
-def SplitLoopsByMask : Pass<"split-loops-by-mask", "::mlir::ModuleOp">, Takes<"tile"> {
+def SplitLoopsByMask : Pass<"split-loops-by-mask", "::mlir::ModuleOp">, Takes<"tile">, Optional {
   let summary = "iterations in which masks are all true run in a loop of their own, without them";
   let description = [{
     ```mlir
@@ -166,7 +177,7 @@ def PollLoops : Pass<"poll-loops", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
 }
 
-def ShareNests : Pass<"share-nests", "::mlir::ModuleOp"> {
+def ShareNests : Pass<"share-nests", "::mlir::ModuleOp">, Optional {
   let summary = "loop nests that do the same become one function";
   let description = [{
     Nests without results, which work on memory, are compared up to the values from outside that they use;
@@ -202,7 +213,7 @@ def ExpandMath : Pass<"expand-math", "::mlir::ModuleOp">, Takes<"lowered"> {
            "functions of glibc's libmvec may be called; else scalar ones of libm, lane by lane">];
 }
 
-def CleanLowered : Pass<"clean-lowered", "::mlir::ModuleOp">, Takes<"lowered"> {
+def CleanLowered : Pass<"clean-lowered", "::mlir::ModuleOp">, Takes<"lowered">, Optional {
   let summary = "lowered code is canonicalized, in one sweep of folds and one of patterns";
   let description = [{
     ```mlir
@@ -233,7 +244,7 @@ def CarryBf16AsBits : Pass<"carry-bf16-as-bits", "::mlir::ModuleOp">, Takes<"llv
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }
 
-def SpreadHints : Pass<"spread-hints", "::mlir::ModuleOp">, Takes<"tile"> {
+def SpreadHints : Pass<"spread-hints", "::mlir::ModuleOp">, Takes<"tile">, Optional {
   let summary = "what is promised of a value holds for every later use of it";
   let description = [{
     ```mlir
@@ -246,7 +257,7 @@ def SpreadHints : Pass<"spread-hints", "::mlir::ModuleOp">, Takes<"tile"> {
   }];
 }
 
-def MergeComparisons : Pass<"merge-comparisons", "::mlir::ModuleOp">, Takes<"tile"> {
+def MergeComparisons : Pass<"merge-comparisons", "::mlir::ModuleOp">, Takes<"tile">, Optional {
   let summary = "two bounds of one number become one";
   let description = [{
     ```mlir
@@ -262,7 +273,7 @@ def MergeComparisons : Pass<"merge-comparisons", "::mlir::ModuleOp">, Takes<"til
   }];
 }
 
-def CombineOps : Pass<"combine-ops", "::mlir::ModuleOp">, Takes<"tile"> {
+def CombineOps : Pass<"combine-ops", "::mlir::ModuleOp">, Takes<"tile">, Optional {
   let summary = "work moves from tiles to the smaller tiles and scalars that they are made of";
   let description = [{
     ```mlir
@@ -357,7 +368,7 @@ def AssignLayouts : Pass<"assign-layouts", "::mlir::ModuleOp">, Takes<"chosen-pr
   let dependentDialects = ["::tw::simt::SimtDialect"];
 }
 
-def CoalesceAccesses : Pass<"coalesce-accesses", "::mlir::ModuleOp">, Takes<"laid-out"> {
+def CoalesceAccesses : Pass<"coalesce-accesses", "::mlir::ModuleOp">, Takes<"laid-out">, Optional {
   let summary = "loads, stores and atomics get the layout in which a warp's accesses are widest";
   let description = [{
     ```mlir
@@ -377,7 +388,7 @@ def DrawLayouts : Pass<"draw-layouts", "::mlir::ModuleOp"> {
   let summary = "remarks that draw each layout of the tiles and buffers, for people";
 }
 
-def PipelineLoops : Pass<"pipeline-loops", "::mlir::ModuleOp">, Takes<"laid-out"> {
+def PipelineLoops : Pass<"pipeline-loops", "::mlir::ModuleOp">, Takes<"laid-out">, Optional {
   let summary = "loops over matrix products copy the operands of later iterations into shared memory beside the arithmetic";
   let description = [{
     ```mlir
@@ -427,7 +438,7 @@ def StageThroughShared : Pass<"stage-through-shared", "::mlir::ModuleOp">, Takes
   let dependentDialects = ["::tw::simt::SimtDialect", "::tw::tile::TileDialect"];
 }
 
-def ReloadOperands : Pass<"reload-operands", "::mlir::ModuleOp">, Takes<"laid-out"> {
+def ReloadOperands : Pass<"reload-operands", "::mlir::ModuleOp">, Takes<"laid-out">, Optional {
   let summary = "where registers are short, operands that a loop does not change are read in each iteration";
   let description = [{
     ```mlir
@@ -444,7 +455,7 @@ def ReloadOperands : Pass<"reload-operands", "::mlir::ModuleOp">, Takes<"laid-ou
   let dependentDialects = ["::tw::simt::SimtDialect"];
 }
 
-def OverlapProducts : Pass<"overlap-products", "::mlir::ModuleOp">, Takes<"laid-out"> {
+def OverlapProducts : Pass<"overlap-products", "::mlir::ModuleOp">, Takes<"laid-out">, Optional {
   let summary = "a product of what an iteration computes from its other products runs beside the next iteration";
   let description = [{
     ```mlir
@@ -472,7 +483,7 @@ def OverlapProducts : Pass<"overlap-products", "::mlir::ModuleOp">, Takes<"laid-
   }];
 }
 
-def DivideBuffers : Pass<"divide-buffers", "::mlir::ModuleOp">, Takes<"laid-out"> {
+def DivideBuffers : Pass<"divide-buffers", "::mlir::ModuleOp">, Takes<"laid-out">, Optional {
   let summary = "what does not fit in shared memory as a whole goes through it in rounds";
   let description = [{
     ```mlir

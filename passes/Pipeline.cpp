@@ -107,4 +107,18 @@ void tw::addSimtPasses(StagedPasses &passes, std::unique_ptr<Pass> describeTarge
   passes.addPass(createCSEPass());
 }
 
+namespace {
+struct OptionalPass {
+  llvm::StringLiteral name;
+};
+} // namespace
+
+#define GET_OptionalPasses_IMPL
+#include "passes/PassInputs.inc"
+
+bool tw::isOptionalPass(llvm::StringRef pass) {
+  return llvm::is_contained({"canonicalize", "cse", "loop-invariant-code-motion"}, pass) ||
+         llvm::any_of(OptionalPasses, [&](const OptionalPass &row) { return row.name == pass; });
+}
+
 void tw::registerPasses() { registerTilewrightPasses(); }

@@ -26,6 +26,10 @@ void addSimtPasses(StagedPasses &passes, std::unique_ptr<mlir::Pass> describeTar
 /// beside their slots.
 void addStagingPasses(mlir::OpPassManager &passes);
 
+/// Returns true if kernels compute the same without the pass of that name. The passes that lower
+/// the IR, and those that order accesses, are not among them.
+bool isOptionalPass(llvm::StringRef pass);
+
 /// Registers all passes by name for tile-opt.
 void registerPasses();
 

@@ -1,6 +1,7 @@
 // The public C++ interface: which targets and devices there are, and what they have beside kernels.
 #include "backend/api/Devices.h"
 #include "backend/api/Service.h"
+#include "backend/compile/Stages.h"
 #include "runtime/Forks.h"
 
 using namespace tw;
@@ -25,6 +26,17 @@ std::vector<api::StageName> api::stagesOf(const std::string &target) {
     stages.push_back(
         {stage.name.str(), stage.form == CodeForm::Object || stage.form == CodeForm::Linked});
   return stages;
+}
+
+std::vector<api::PassName> api::passesOf(const std::string &target, const CompileOptions &options) {
+  ForkShield shield;
+  RuntimeError unused;
+  const TargetEntry *entry = service().findTarget(target, unused);
+  std::vector<PassName> passes;
+  if (entry)
+    for (const tw::PassName &pass : tw::passesOf(*entry->target, options))
+      passes.push_back({pass.name, pass.isOptional});
+  return passes;
 }
 
 std::optional<RuntimeError> api::synchronize(const std::string &device) {

@@ -4,6 +4,7 @@
 #define BACKEND_API_DEVICES_H
 #include "runtime/DeviceMemory.h"
 #include "runtime/Simulation.h"
+#include "runtime/Specialization.h"
 #include "runtime/TargetFacts.h"
 #include <memory>
 #include <optional>
@@ -41,6 +42,15 @@ struct StageName {
 };
 /// The stages of compiling for a target, in order; empty where there is no such target.
 std::vector<StageName> stagesOf(const std::string &target);
+
+/// A pass of a target, and whether kernels compute the same without it.
+struct PassName {
+  std::string name;
+  bool isOptional = false;
+};
+/// The passes before LLVM's of compiling for a target with these options, in order; empty where
+/// there is no such target.
+std::vector<PassName> passesOf(const std::string &target, const CompileOptions &options);
 
 /// Why no kernel can be compiled for a name, or nothing.
 std::optional<RuntimeError> checkTarget(const std::string &target);

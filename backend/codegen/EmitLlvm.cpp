@@ -85,8 +85,8 @@ static void registerOwnPasses(llvm::PassBuilder &builder) {
 /// Runs the scalar clean-ups of the machine. The code is vector code already, so the vectorizer of
 /// loops stays off; there is one function, so there is no inliner beyond the functions that demand
 /// it.
-static void optimize(llvm::Module &module, llvm::TargetMachine &machine,
-                     const LlvmMachine &wishes) {
+static void optimize(llvm::Module &module, llvm::TargetMachine &machine, const LlvmMachine &wishes,
+                     unsigned passLimit) {
   llvm::PipelineTuningOptions tuning;
   tuning.LoopVectorization = tuning.SLPVectorization = tuning.LoopInterleaving = false;
   llvm::LoopAnalysisManager loopAnalyses;
@@ -96,6 +96,9 @@ static void optimize(llvm::Module &module, llvm::TargetMachine &machine,
   llvm::PassInstrumentationCallbacks callbacks;
   callbacks.registerBeforeNonSkippedPassCallback(
       [](llvm::StringRef, llvm::Any) { stopIfInterrupted(); });
+  // Is not asked for the passes that LLVM cannot do without.
+  callbacks.registerShouldRunOptionalPassCallback(
+      [&](llvm::StringRef, llvm::Any) { return passLimit > 0 && passLimit--; });
   llvm::PassBuilder builder(&machine, tuning, std::nullopt, &callbacks);
   builder.registerModuleAnalyses(moduleAnalyses);
   builder.registerCGSCCAnalyses(callAnalyses);
@@ -233,9 +236,15 @@ static void applyVariant(const CodeVariant &variant, llvm::Module &module) {
         function.addFnAttr(attribute.key, attribute.value);
 }
 
-static void optimizeModule(Emission &emission, const LlvmMachine &machine) {
+/// How many of LLVM's optional passes run.
+static unsigned passLimitOf(mlir::ModuleOp module) {
+  auto limit = module->getAttrOfType<mlir::IntegerAttr>(kLlvmPassLimit);
+  return limit ? limit.getInt() : std::numeric_limits<unsigned>::max();
+}
+
+static void optimizeModule(Emission &emission, const LlvmMachine &machine, unsigned passLimit) {
   runPasses(machine.prepare, *emission.module);
-  optimize(*emission.module, *emission.machine, machine);
+  optimize(*emission.module, *emission.machine, machine, passLimit);
   if (!machine.optimized)
     return;
   llvm::raw_string_ostream stream(*machine.optimized);
@@ -256,7 +265,7 @@ static void runEmission(Emission &emission, mlir::ModuleOp module, const LlvmMac
   code.numLinkedFunctions = countLinkedFunctions(module);
   code.translateMilliseconds = watch.lap();
   if (form != CodeForm::LlvmIr && !isOptimized)
-    optimizeModule(emission, machine);
+    optimizeModule(emission, machine, passLimitOf(module));
   applyVariant(machine.variants.front(), *emission.module);
   code.optimizeMilliseconds = watch.lap();
   if (form == CodeForm::LlvmIr || form == CodeForm::OptimizedLlvmIr) {
@@ -308,7 +317,7 @@ static void runSample(Emission &emission, const LlvmMachine &machine, std::strin
   emission.module = makeSampleModule(emission.context);
   placeOn(*emission.module, *emission.machine);
   describeMachine(*emission.module, machine);
-  optimizeModule(emission, machine);
+  optimizeModule(emission, machine, std::numeric_limits<unsigned>::max());
   applyVariant(machine.variants.front(), *emission.module);
   emission.context.setOptPassGate(emission.gate);
   std::string bytes;

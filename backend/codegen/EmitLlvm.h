@@ -11,6 +11,9 @@ class DialectRegistry;
 
 namespace tw {
 
+/// The attribute of a module that says how many of LLVM's optional passes run; without it all do.
+inline constexpr llvm::StringLiteral kLlvmPassLimit = "tile.llvm_pass_limit";
+
 struct EmittedCode {
   std::string bytes;             // text or an object file
   uint64_t codeBytes = 0;        // executable sections of an object file

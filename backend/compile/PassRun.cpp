@@ -5,6 +5,7 @@
 #include "backend/compile/Compiler.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Pass/PassInstrumentation.h"
+#include "passes/Pipeline.h"
 #include "runtime/codes/Codes.h"
 
 using namespace tw;
@@ -76,7 +77,8 @@ class PassChoice {
 public:
   PassChoice(mlir::MLIRContext *context, const PassRunOptions &options)
       : context(context), options(options) {
-    if (options.begin == 0 && options.end == PassRunOptions().end && !options.afterPass)
+    if (options.begin == 0 && options.end == PassRunOptions().end &&
+        options.numOptional == PassRunOptions().numOptional && !options.afterPass)
       return; // all of them, unobserved
     isRegistered = true;
     context->registerActionHandler(
@@ -97,7 +99,8 @@ public:
 private:
   void visit(llvm::function_ref<void()> run, const mlir::Pass &pass) {
     unsigned number = next++;
-    if (number < options.begin || number >= options.end)
+    bool isLeftOut = isOptionalPass(pass.getArgument()) && nextOptional++ >= options.numOptional;
+    if (isLeftOut || number < options.begin || number >= options.end)
       return;
     ++depth;
     run();
@@ -109,7 +112,7 @@ private:
   mlir::MLIRContext *context;
   const PassRunOptions &options;
   bool isRegistered = false;
-  unsigned next = 0, depth = 0;
+  unsigned next = 0, nextOptional = 0, depth = 0;
 };
 } // namespace
 

@@ -14,6 +14,7 @@ namespace tw {
 struct PassRunOptions {
   /// The passes to run by their numbers in the pipeline, which count from 0; `end` is not run.
   unsigned begin = 0, end = std::numeric_limits<unsigned>::max();
+  unsigned numOptional = std::numeric_limits<unsigned>::max(); // as many optional passes run
   bool collectsRemarks = true;
   /// Called after each pass that ran, with its number. May be empty.
   std::function<void(unsigned number, const mlir::Pass &pass)> afterPass;

@@ -121,6 +121,7 @@ static void replay(Replay &run, const FaultScene &scene, unsigned firstPass, Pas
     PassRunOptions one;
     one.begin = number++;
     one.end = number;
+    one.numOptional = passLimitOf(scene.options);
     if (one.begin < firstPass)
       continue;
     std::string before = printModule(*run.module, /*withLocations=*/true);

@@ -3,6 +3,7 @@
 #include "backend/compile/StageRun.h"
 #include "backend/codegen/Bitcode.h"
 #include "backend/codegen/ContainCrash.h"
+#include "backend/codegen/EmitLlvm.h"
 #include "backend/compile/Compiler.h"
 #include "backend/compile/PassDumps.h"
 #include "backend/compile/PassRun.h"
@@ -70,6 +71,7 @@ static bool runSegment(mlir::PassManager &pm, mlir::ModuleOp module, const Segme
   PassRunOptions options;
   options.begin = segment.begin;
   options.end = segment.end;
+  options.numOptional = passLimitOf(run.options);
   options.collectsRemarks = run.debug.collectsRemarks;
   auto start = std::chrono::steady_clock::now();
   if (dumps.isActive() || run.debug.timesPasses)
@@ -151,6 +153,15 @@ bool tw::startStages(mlir::ModuleOp module, const StageRun &run, StageRunResult 
          checkText(module, run, 0, diagnostics);
 }
 
+/// Writes onto the module how many of LLVM's optional passes run: the rest of the limit.
+static void limitLlvm(mlir::ModuleOp module, const StageRun &run, unsigned numBefore) {
+  unsigned limit = passLimitOf(run.options);
+  if (limit == PassRunOptions().numOptional)
+    return;
+  mlir::Builder builder(module.getContext());
+  module->setAttr(kLlvmPassLimit, builder.getI32IntegerAttr(limit - std::min(limit, numBefore)));
+}
+
 bool tw::runStages(mlir::ModuleOp module, const StageRun &run, StageRunResult &result,
                    std::vector<Diagnostic> &diagnostics) {
   PassDumps dumps(run.debug, result.kernel, diagnostics);
@@ -173,6 +184,7 @@ bool tw::runStages(mlir::ModuleOp module, const StageRun &run, StageRunResult &r
       return false;
     dumps.record(segment.end, "override", module);
   }
+  limitLlvm(module, run, countOptional(pm));
   return true;
 }
 

@@ -1,5 +1,6 @@
 // The names of stages, and the passes of a target.
 #include "backend/compile/Stages.h"
+#include "backend/compile/Compiler.h"
 #include "passes/Pipeline.h"
 
 using namespace tw;
@@ -40,6 +41,28 @@ void tw::addAllPasses(StagedPasses &passes, const Target &target, const CompileO
   if (target.runsTilePasses())
     addTilePasses(passes);
   target.addPasses(passes, options);
+}
+
+unsigned tw::passLimitOf(const CompileOptions &options) {
+  unsigned limit = std::numeric_limits<unsigned>::max();
+  if (std::optional<llvm::StringRef> text = extraOption(options, "pass_limit"))
+    (void)text->getAsInteger(10, limit); // other text: no limit
+  return limit;
+}
+
+std::vector<PassName> tw::passesOf(const Target &target, const CompileOptions &options) {
+  mlir::OpPassManager manager(mlir::ModuleOp::getOperationName());
+  StagedPasses passes(manager);
+  addAllPasses(passes, target, options);
+  std::vector<PassName> names;
+  for (const mlir::Pass &pass : manager.getPasses())
+    names.push_back({pass.getArgument().str(), isOptionalPass(pass.getArgument())});
+  return names;
+}
+
+unsigned tw::countOptional(mlir::OpPassManager &passes) {
+  return llvm::count_if(passes,
+                        [](mlir::Pass &pass) { return isOptionalPass(pass.getArgument()); });
 }
 
 std::string tw::printModule(mlir::ModuleOp module, bool withLocations) {

@@ -103,8 +103,8 @@ PyObject *python::raised() {
 /// launch(kernel, (x, y, z), bits, values, mark, memory, stream, is_cooperative, simulation): by
 /// Python's own protocol, since finding the overload of a bound function takes as long as a small
 /// launch. `bits` and `values` have one entry for each parameter of the function, of which the
-/// kernel takes some. `memory` is None, or has for each (base address, bytes, is read-only, bytes of
-/// the allocation before that).
+/// kernel takes some. `memory` is None, or has for each (base address, bytes, is read-only, bytes
+/// of the allocation before that).
 static PyObject *launch(PyObject *, PyObject *const *given, Py_ssize_t count) {
   try {
     if (count != 9 || !PyTuple_CheckExact(given[1]) || PyTuple_GET_SIZE(given[1]) != 3 ||
@@ -210,6 +210,16 @@ static py::list stagesOf(const std::string &target) {
   py::list list;
   for (const api::StageName &stage : stages)
     list.append(py::make_tuple(stage.name, stage.isBinary));
+  return list;
+}
+
+/// (name, whether kernels compute the same without it) of each pass before LLVM's.
+static py::list passesOf(const std::string &target, const Specialization &specialization) {
+  std::vector<api::PassName> passes;
+  python::withoutLock([&] { passes = api::passesOf(target, specialization.options); });
+  py::list list;
+  for (const api::PassName &pass : passes)
+    list.append(py::make_tuple(pass.name, pass.isOptional));
   return list;
 }
 
@@ -334,6 +344,7 @@ void python::defineRuntime(py::module_ &module) {
   module.def("target_of_device", &targetOfDevice, py::arg("device"));
   module.def("assembler_of", &assemblerOf, py::arg("target"));
   module.def("stages_of", &stagesOf, py::arg("target"));
+  module.def("passes_of", &passesOf, py::arg("target"), py::arg("specialization"));
   module.def("set_target_setting", &api::setTargetSetting, py::arg("name"), py::arg("values"));
   module.def("simulation_report", &api::simulationReport, py::arg("device"));
   py::class_<SimulationOptions>(module, "SimulationOptions")

@@ -187,6 +187,14 @@ class Options(NamedTuple):
             lambda value: value in (16, 32), "16 or 32",
         ),
     ] = None  # fmt: skip
+    # Optional passes that run, the first ones: to find a pass that compiles a kernel wrong.
+    pass_limit: Annotated[
+        int | None,
+        LaunchOption(
+            _where_heeded("pass_limit"), "it runs the kernel as it is written", (None,),
+            is_count, "a number of passes",
+        ),
+    ] = None  # fmt: skip
 
     @property
     def cluster(self) -> tuple[int, int, int]:
@@ -206,7 +214,7 @@ class Options(NamedTuple):
         if "bitcode" in heeded:
             words += [library.word for library in self.extern_libs]
         numbers = [(name, value) for name, value in zip(self._fields, self) if name in heeded]
-        words += [f"{name}={value}" for name, value in numbers if value]
+        words += [f"{name}={value}" for name, value in numbers if value not in COMPILED[name].neutral]
         refused = {"no-fusion": self.enable_fp_fusion, "no-tensor-maps": self.tensor_maps}
         return words + [word for word, is_on in refused.items() if not is_on and word in heeded]
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from .check import check as check
+from .bisection import WrongPass as WrongPass
+from .check_results import CheckError as CheckError
 from .check_results import CheckResult as CheckResult
 from .check_results import Finding as Finding
 from .closeness import assert_close as assert_close

@@ -132,7 +132,8 @@ def shrink(case: Example, names: list[str], shows: Callable[[Example], bool], tr
 
 
 def _smaller(case: Example, names: list[str]) -> Iterator[Example]:
-    """Cases one step below: fewer programs, then smaller numbers; large steps first."""
+    """Cases one step below: fewer programs, then smaller numbers, large steps first; then half of a constant where
+    that takes no more programs."""
     for axis, programs in enumerate(() if callable(case.grid) else case.grid):
         if isinstance(programs, int):
             yield from (with_programs(case, axis, fewer) for fewer in _below(programs))
@@ -140,6 +141,11 @@ def _smaller(case: Example, names: list[str]) -> Iterator[Example]:
         value = case.entries[name]
         assert isinstance(value, int)
         yield from (case.with_entries({name: fewer}) for fewer in _below(value))
+    for name, value in case.constants.items():
+        if isinstance(value, int) and value > 1 and value % 2 == 0:
+            smaller = replace(case, constants={**case.constants, name: value // 2})
+            if is_possible(smaller) and weight(smaller) <= weight(case):
+                yield smaller
 
 
 def _below(value: int) -> list[int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +13,15 @@ from ..export.entries import suggestion
 from ..launch.devices import check_device
 from ..launch.jit import JITFunction
 from ..launch.simulated import COMPLETIONS, SCHEDULES
+from ..native.errors import CompilationError
 from ..native.targets import device_named
+from .bisection import find_pass, with_limit
 from .cases import cases_of, describe, shrink, varied_numbers, weight, with_followers
-from .check_results import CheckResult, Finding, place_of, reproducer_of
+from .check_results import CheckError, CheckResult, Finding
 from .check_runs import Fault, Launch, Outcome, Way
 from .differences import Tolerance, difference, differing, values_of
 from .examples import SEED, Entry, Example, grid_of, read_example, sizes_of
+from .reproducer import Asked, place_of, write_reproducer
 
 DEVICES = ("reference", "cpu", "cpu:x86-64-v3", "sim:sm_80", "sim:sm_90a", "sim:gfx942")
 _TRIES = 40
@@ -42,6 +46,7 @@ def check(
     ways: Sequence[tuple[str, str]] = (),
     reproducer: str | Path | None = None,
     raises: bool = True,
+    progress: Callable[[str], None] | None = None,
     **options: Any,
 ) -> CheckResult:
     """Launch a kernel on several devices with many shapes, and report races, accesses out of bounds, reads of
@@ -50,39 +55,37 @@ def check(
         tw.testing.check(add, {"out": "*fp32", "x": "*fp32", "n": "i32"}, {"BLOCK": 256},
                          example={"out": "n", "x": "n", "n": 1000}, grid="cdiv(n, BLOCK)")
 
-    `signature` has the types by parameter. `example` has the elements of each array and the value of each
-    number; texts are sizes in terms of others: "M*K", "T < V" (T integers below V). `grid` has numbers and such texts, or
-    is a function of a dictionary of these values. Integers that the example has a number for are varied around
-    multiples of the integer constants, but not those in `fixed` or with "stride" in their name; above the
-    example only where an array's size names them, or is the same number. `cases=1` runs the example only.
+    `signature` has the types by parameter. `example` has the elements of each array and the value of each number;
+    texts are sizes in terms of others: "M*K", "T < V" (T integers below V). `grid` has such, or is a function of a
+    dictionary of them. Integers of the example are varied around multiples of the integer constants, but not those
+    in `fixed` or with "stride" in their name; above the example only where an array's size names them, or is the
+    same number. `cases=1` runs the example only.
 
     Arrays hold random numbers; those that the kernel stores to hold poison, unless they are `updated`: the
     kernel is meant to read what they held, as `atomic_add` does. `expected(**arguments)` gives outputs by name
     that `reference` must agree with. Floats agree within atol + rtol * max(|expected|, root mean square of the
     array), by default with the tolerances of `assert_close` for the coarsest type among the arrays. `ways` are
     pairs of a schedule and a completion of `tw.simulation.simulate`; by default each case takes two of them.
-    `options` are a launch's: num_warps, num_stages.
+    `options` are a launch's: num_warps, num_stages. What a device shows and `reference` does not may be a fault of the compiler: `Finding.wrong_pass` is the pass
+    that makes the code wrong, found by compilations with fewer passes. `progress` gets a line for each.
 
-    Writes to the file `reproducer` a script that shows the smallest case and exits with 1. Raises AssertionError
-    with the report if there are findings and `raises` is true, ValueError for arguments that do not fit,
-    CompilationError for a kernel that `reference` cannot run. Needs NumPy.
+    Writes to the file or folder `reproducer` a script that shows the smallest case and exits with 1. Raises
+    CheckError, an AssertionError, with the report if there are findings and `raises` is true, ValueError for
+    arguments that do not fit, CompilationError for a kernel that `reference` cannot run. Needs NumPy.
     """
     kernel = _kernel_of(kernel)
-    if reproducer is not None:
-        place_of(kernel.fn)
+    _ = reproducer is None or place_of(kernel.fn)  # before all else where no script can be written
     request: Request = kernel.request(dict(signature), dict(constants or {}), device="reference", **options)
     case = _example_of(request, example, grid, [*updated, *fixed], cases > 1)
     names = varied_numbers(case, fixed) if cases > 1 else []
     launch = Launch(kernel, options, _stored(request) - set(updated), seed)
     checker = _Checker(launch, _ways(devices, ways), Tolerance(rtol, atol), expected, case)
-    checker.check_all(cases_of(case, names, cases, seed))
-    checker.shrink_all(names)
-    result = checker.result()
+    result = checker.run(cases_of(case, names, cases, seed), names, progress or (lambda line: None))
     if reproducer is not None and not result:
-        text = reproducer_of(result.findings[0], launch, signature, updated, expected, checker.tolerance)
-        Path(reproducer).write_text(text, encoding="utf-8")
+        asked = Asked(launch, signature, updated, expected, checker.tolerance)
+        write_reproducer(reproducer, result.findings[0], asked)
     if raises and not result:
-        raise AssertionError(str(result))
+        raise CheckError(result)
     return result
 
 
@@ -152,6 +155,14 @@ class _Checker:
     cases: int = 0
     launches: int = 0
 
+    def run(self, cases: list[Example], names: list[str], tell: Callable[[str], None]) -> CheckResult:
+        """Check cases, make those that are found smaller, by the numbers of these names, and find passes."""
+        self.check_all(cases)
+        self.shrink_all(names)
+        if "pass_limit" not in self.launch.options:
+            self.find_passes(tell)
+        return self.result()
+
     def check_all(self, cases: list[Example]) -> None:
         """Check cases, the smallest first: the first that shows a finding stands for it. Raises ValueError if
         the example itself cannot be launched."""
@@ -169,13 +180,46 @@ class _Checker:
 
             def shows(case: Example) -> bool:
                 nonlocal smallest
-                found = dict(self._found(case, [smallest.way]))
+                try:
+                    found = dict(self._found(case, [smallest.way]))
+                except CompilationError:  # as of a product of tiles that are too small
+                    return False
                 if key in found:
                     smallest = replace(found[key], devices=smallest.devices)
                 return key in found
 
             shrink(finding.case, names, shows, _TRIES)
             self.findings[key] = smallest
+
+    def find_passes(self, tell: Callable[[str], None]) -> None:
+        """Look for the pass behind each finding of a device other than `reference`."""
+        for key, finding in list(self.findings.items()):
+            if finding.way.device == "reference":
+                continue
+            tell(f"{finding.kind} on {finding.way}: looking for the pass")
+            shows, of_stage = partial(self._shows, key, finding), partial(self._shows_stage, finding)
+            found = find_pass(self.launch, finding, shows, of_stage, tell)
+            if found is not None and (found.name or not found.candidates or finding.is_of_compiler):
+                self.findings[key] = replace(finding, wrong_pass=found)
+
+    def _shows(self, key: tuple[Any, ...], finding: Finding, limit: int) -> bool | None:
+        """Tell whether a finding is there with so many optional passes; None where there is no launch."""
+        other = replace(self, launch=with_limit(self.launch, limit), findings={}, notes={}, refusing=set())
+        found = dict(other._found(finding.case, [finding.way]))
+        fails = any(one.kind == "failure" for one in found.values()) and finding.kind != "failure"
+        return None if other.notes or fails else key in found
+
+    def _shows_stage(self, finding: Finding, folder: str) -> bool | None:
+        """Tell whether the Tile IR in a folder gives other results than the kernel; None if it cannot be run."""
+        usual = Way("reference")
+        truth = self._run(finding.case, usual)
+        if finding.kind not in ("difference", "bounds") or finding.is_in_shared or truth.faults:
+            return None
+        try:
+            outcome = self.launch.run_stage(finding.case, folder)
+        except CompilationError:
+            return None
+        return bool(outcome.faults) or any(self._differences(finding.case, usual, outcome, truth.arrays))
 
     def result(self) -> CheckResult:
         """All findings, smallest case first."""

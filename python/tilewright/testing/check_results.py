@@ -1,18 +1,16 @@
-"""Findings of `check`, their text, and a script that shows one of them."""
+"""Findings of `check`, and their text."""
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Collection, Mapping
+import re
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from ..native.errors import with_visible_controls
+from .bisection import WrongPass
 from .cases import describe
-from .check_runs import Launch, Way
-from .differences import Tolerance
-from .examples import Example, grid_of, limit_of, sizes_of
+from .check_runs import Way
+from .examples import Example, grid_of, sizes_of
 
 _TITLES = {
     "race": "race", "bounds": "access out of bounds", "uninitialized": "uninitialized read",
@@ -20,12 +18,17 @@ _TITLES = {
     "assertion": "failed assertion", "endless": "endless loop",
 }  # fmt: skip
 
+_PLACE = re.compile(r"`([^`]*)` \+ \d+")
+# Kinds of findings that a kernel may have itself.
+_OF_KERNELS = ("race", "bounds", "uninitialized", "assertion", "endless", "expected")
+
 
 @dataclass(frozen=True)
 class Finding:
     """A fault: `kind` is race, bounds, uninitialized, difference (from `reference`), expected (a
     difference from `expected`), or a word of the device; `line` of the kernel's file, 0 where unknown; the
-    smallest `case` that shows it, on the device and in the order of `way`; all `devices` that showed it."""
+    smallest `case` that shows it, on the device and in the order of `way`; all `devices` that showed it;
+    `wrong_pass` of the compiler, where one was found."""
 
     kind: str
     message: str
@@ -33,6 +36,18 @@ class Finding:
     way: Way
     case: Example
     devices: list[str]
+    wrong_pass: WrongPass | None = None
+
+    @property
+    def is_of_compiler(self) -> bool:
+        """Whether no kernel can be at fault: it knows no shared memory, and means the same everywhere."""
+        return self.kind not in _OF_KERNELS or self.is_in_shared
+
+    @property
+    def is_in_shared(self) -> bool:
+        """Whether the place of the fault is a buffer of a program, none of the arrays."""
+        place = _PLACE.search(self.message)
+        return place is not None and place[1] not in self.case.arrays
 
     @property
     def arguments(self) -> dict[str, Any]:
@@ -50,6 +65,8 @@ class Finding:
         also = f", also {', '.join(others)}" if others else ""
         title = _TITLES.get(self.kind, self.kind)
         text = f"{title}{place}, on {self.way}{also}\n  {self.message}\n  with {describe(self.case)}"
+        if self.wrong_pass is not None:
+            text += f"\n  {self.wrong_pass}"
         return with_visible_controls(text)
 
 
@@ -75,48 +92,9 @@ class CheckResult:
         return "\n".join([head, *parts, *notes])
 
 
-def reproducer_of(
-    finding: Finding,
-    launch: Launch,
-    signature: Mapping[str, str],
-    updated: Collection[str],
-    expected: Any,
-    tolerance: Tolerance,
-) -> str:
-    """A script that runs the case of a finding and exits with 1 while it is found. Raises ValueError for
-    functions that a script cannot import: those of a function's body, or without a file."""
-    name, where = launch.kernel.fn.__name__, place_of(launch.kernel.fn)
-    way = finding.way
-    chosen = {
-        "example": _sizes_and_limits(finding.case), "grid": finding.grid, "devices": (way.device,),
-        "updated": tuple(updated), "rtol": tolerance.relative, "atol": tolerance.absolute, "seed": launch.seed, "cases": 1, "raises": False,
-        "ways": () if way == Way(way.device) else ((way.schedule, way.completion),), **launch.options,
-    }  # fmt: skip
-    lines = [f"    {name}={value!r},\n" for name, value in chosen.items()]
-    if expected is not None and finding.kind == "expected":
-        lines.append(f"    expected=load_object({place_of(expected)!r}),\n")
-    summary = f"{finding.kind} of {name} on {way}"
-    return (
-        f'"""Shows {summary}; exits with 1 while it is there."""\n\n'
-        "import sys\n\nimport tilewright as tw\nfrom tilewright.export.entries import load_object\n\n"
-        f"kernel = load_object({where!r})\n"
-        "result = tw.testing.check(\n    kernel,\n"
-        f"    {dict(signature)!r},\n    {dict(finding.case.constants)!r},\n{''.join(lines)})\n"
-        "print(result)\nsys.exit(0 if result else 1)\n"
-    )
+class CheckError(AssertionError):
+    """Findings of `check`: `result` has them."""
 
-
-def _sizes_and_limits(case: Example) -> dict[str, Any]:
-    """The numbers behind a case's entries, and the limits of integers that entries have."""
-    sizes = sizes_of(case)
-    values = {**case.constants, **sizes}
-    limited = [name for name in case.arrays if "<" in str(case.entries[name])]
-    return {**sizes, **{name: f"{sizes[name]} < {limit_of(case, name, values)}" for name in limited}}
-
-
-def place_of(function: Any) -> str:
-    """FILE:NAME of a function of a module."""
-    file, name = inspect.getsourcefile(function), getattr(function, "__qualname__", "")
-    if not file or not Path(file).is_file() or not name.isidentifier():
-        raise ValueError(f"a script cannot import {name or function!r}: it is not a function of a file's module")
-    return f"{Path(file).resolve()}:{name}"
+    def __init__(self, result: CheckResult) -> None:
+        super().__init__(str(result))
+        self.result = result

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..compile import Request, compile_request
+from ..launch import hooks
 from ..launch.arguments.reinterpreted import Reinterpreted
 from ..launch.devices import device
 from ..launch.simulated import read_report, running_programs
@@ -76,6 +78,30 @@ class Launch:
     ) -> Outcome:
         """Launch a case. Raises CompilationError for a kernel that `reference` cannot run."""
         arguments = self.arguments(case, poison) if arguments is None else arguments
+        start = self.kernel[grid_of(case)]
+        return self._run(case, way, arguments, lambda: start(**arguments, **self.options))
+
+    def request(self, case: Example, way: Way) -> Request:
+        """What the launch of a case compiles, without compiling it."""
+        found: list[Request] = []
+        token = hooks.plan.set(found.append)
+        try:
+            with device(way.device):
+                compiled = self.kernel.warmup(**self.arguments(case), **self.options)
+        finally:
+            hooks.plan.reset(token)
+        return compiled.request if compiled else found[0]
+
+    def run_stage(self, case: Example, folder: str) -> Outcome:
+        """Launch a case on `reference`, of the Tile IR that the file NAME.tile in a folder holds."""
+        arguments, way = self.arguments(case), Way("reference")
+        compiled = compile_request(self.request(case, way)._replace(stage_files=folder))
+        compiled.kernel_function = self.kernel
+        start, defaults = compiled[grid_of(case)], dict(zip(compiled.request.parameters, compiled.request.constants))
+        values = [arguments.get(name, defaults[name]) for name in self.kernel.arg_names]
+        return self._run(case, way, arguments, lambda: start(*values))
+
+    def _run(self, case: Example, way: Way, arguments: dict[str, Any], start: Callable[[], Any]) -> Outcome:
         arrays = {name: storage_of(arguments[name]) for name in case.arrays}
         is_simulated = device_named(way.device).is_simulated
         chosen = (
@@ -85,7 +111,7 @@ class Launch:
         )
         with chosen:
             try:
-                self.kernel[grid_of(case)](**arguments, **self.options)
+                start()
             except DeviceError as error:
                 return Outcome(arrays, _faults(way.device, error))
             except LaunchError as error:

@@ -85,6 +85,7 @@ def _arguments(options: argparse.Namespace) -> dict[str, Any]:
         "cases": options.cases,
         "seed": options.seed,
         "reproducer": options.reproducer,
+        "progress": lambda line: print(with_visible_controls(f"check: {line}"), file=sys.stderr),
         "num_warps": options.num_warps,
         "num_stages": options.num_stages,
     }

@@ -11,6 +11,7 @@ import pytest
 import slow_kernels as kernels
 
 import tilewright as tw
+from tilewright.explain.passes import first_change
 from tilewright.explain import explain_request
 from tilewright.tools.cli import main
 
@@ -201,3 +202,24 @@ def test_spills_are_among_the_remarks_and_warned_of(capsys):
     spilled = explain_request(request).resources["spill_bytes"]
     with pytest.warns(tw.TilewrightWarning, match=f"keeps {spilled} bytes of registers in memory"):
         kernels.large_sums.compile(types, {"BLOCK": 128}, "amd:gfx1100", num_warps=2)
+
+
+def test_the_first_operation_that_a_pass_changed_has_its_line():
+    before = '''%0 = arith.addi %a, %b : i32 loc(#loc2)
+  scf.for %i = %0 to %n step %1 : i32 {
+    %2 = arith.muli %i, %i : i32 loc(#loc4)
+  } loc(#loc3)
+#loc1 = loc("/k.py":3:4 to :9)
+#loc2 = loc(callsite(#loc1 at #loc3))
+#loc3 = loc("a \\"b\\".py":7:1)
+#loc4 = loc("x"(#loc1))
+'''
+    renamed = before.replace("%0", "%7").replace("#loc1", "#loc")
+    assert first_change(before, renamed) is None
+    assert str(first_change(before, renamed.replace("addi", "subi"))) == "arith.subi at k.py:3"
+    assert str(first_change(before, before.replace("to %n", "to %n unsigned"))) == 'scf.for at a "b".py:7'
+    gone = "\n".join(row for row in before.splitlines() if "muli" not in row)
+    assert str(first_change(before, gone)) == "arith.muli at k.py:3", "of what is not there any longer"
+    constant = '%c = arith.constant 1 : i32 loc(#loc2)\n'
+    assert first_change(before, constant + before.replace("muli", "divui")).operation == "arith.divui"
+    assert first_change(before, constant + before).operation == "arith.constant"

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy
 import pytest
 import tilewright as tw
+from tilewright.native import native
 from tilewright.testing import check
+from tilewright.testing.bisection import find_pass
+from tilewright.testing.check_runs import Launch, Way
 from tilewright.testing.differences import Tolerance, difference, values_of
-from tilewright.testing.examples import make_array
+from tilewright.testing.examples import make_array, read_example
 from tilewright.tools import cli
 
 pytestmark = pytest.mark.usefixtures("compiler")
@@ -100,6 +104,14 @@ def rows_of(out, table, index, T, V, D, BLOCK: tw.constexpr):
     i = tw.arange(0, BLOCK)
     row = tw.load(index + tw.program_id(0))
     tw.store(out + tw.program_id(0) * D + i, tw.load(table + row * D + i, mask=i < D), mask=i < D)
+
+
+@tw.jit
+def softmax_of_rows(out, x, n, BLOCK: tw.constexpr):
+    i = tw.arange(0, BLOCK)
+    value = tw.load(x + i, mask=i < n, other=float("-inf"))
+    value = tw.exp(value - tw.max(value, axis=0))
+    tw.store(out + i, value / tw.sum(value, axis=0), mask=i < n)
 
 
 def doubled(x: Any, **_: Any) -> dict[str, Any]:
@@ -291,3 +303,80 @@ def test_a_script_cannot_import_a_function_of_a_body(tmp_path: Path) -> None:
 
     with pytest.raises(ValueError, match="a script cannot import"):
         check(inner, ROWS, {"BLOCK": 64}, **FOLLOWING, reproducer=tmp_path / "shows.py")
+
+
+def test_a_folder_has_all_that_shows_the_smallest_case(tmp_path: Path) -> None:
+    folder = tmp_path / "found\nimport os"  # as text of a script it would be a line of code
+    check(stores_without_mask, ROWS, {"BLOCK": 64}, **FOLLOWING, raises=False, reproducer=folder)
+    assert (folder / "kernel.py").read_text() == Path(__file__).read_text()
+    report, script = (folder / "report.txt").read_text(), (folder / "reproduce.py").read_text()
+    assert "access out of bounds at line" in report and "BLOCK=2;" in report, "a tile of two is enough"
+    assert "# To run it again: python '" in script and "'seed'" not in script and "seed=2026" in script
+    moved = folder.rename(tmp_path / "moved")
+    ran = subprocess.run([sys.executable, str(moved / "reproduce.py")], capture_output=True, text=True)
+    assert ran.returncode == 1 and "n=1, out: 1 x fp32" in ran.stdout, ran.stderr
+
+
+@dataclass
+class Found:
+    """A finding, as far as a search for its pass asks."""
+
+    case: Any
+    way: Way
+    is_in_shared: bool = False
+
+
+def searched(kernel: Any, shows: Any, device: str = "sim:sm_80") -> tuple[Any, list[str], int]:
+    """The pass that a search finds, its lines, and the number of optional passes."""
+    request = kernel.request(ROWS, {"BLOCK": 64}, device="reference")
+    case = read_example(request, {"out": 300, "x": 300, "n": 300}, (5,))
+    lines: list[str] = []
+    launch = Launch(kernel, {}, frozenset({"out"}), 1)
+    found = find_pass(launch, Found(case, Way(device)), shows, lambda folder: None, lines.append)
+    count = sum(flag for _, flag in native().passes_of(device, request._replace(device=device).specialization()))
+    return found, lines, count
+
+
+def test_a_search_takes_about_the_logarithm_of_the_passes() -> None:
+    found, lines, count = searched(double, lambda limit: limit >= 4)
+    assert (found.name, found.number) == ("combine-ops", 5) and found.is_sure, "the fourth that is optional"
+    assert len(lines) <= 2 + count.bit_length() and lines[0] == f"with 0 of {count} optional passes: right"
+
+
+def test_a_search_goes_on_in_the_passes_of_llvm() -> None:
+    count = searched(double, lambda limit: True)[2]
+    found, lines, _ = searched(double, lambda limit: limit >= count + 57)
+    assert (found.name, found.number) == ("", 57) and "LLVM's optional pass number 57" in str(found)
+    assert f"with all optional passes and {32} of LLVM's: right" in lines
+    assert searched(double, lambda limit: False)[0] is None, "a fault that comes and goes"
+
+
+def test_a_pass_before_which_nothing_compiles_is_not_sure() -> None:
+    found, _, _ = searched(double, lambda limit: None if limit < 9 else True)
+    assert not found.is_sure and "or one before it" in str(found)
+
+
+def test_with_ever_fewer_passes_kernels_compute_the_same() -> None:
+    for device in ("cpu", "sim:sm_80", "sim:sm_90a", "sim:gfx942"):
+        count = searched(softmax_of_rows, lambda limit: True, device)[2]
+        assert count > 12
+        for limit in (*range(0, count + 1, 3), count + 20):
+            found = check(
+                softmax_of_rows, ROWS, {"BLOCK": 64}, example={"out": "n", "x": "n", "n": 50}, devices=[device],
+                cases=1, pass_limit=limit,
+            )  # fmt: skip
+            assert not found.notes, (device, limit)
+
+
+def test_the_limit_is_part_of_the_key() -> None:
+    x, out = numpy.ones(64, "float32"), numpy.zeros(64, "float32")
+    keys = {
+        limit: double[(1,)](out, x, 64, BLOCK=64, pass_limit=limit).key for limit in (None, 0, 1, 17)
+    }
+    assert len(set(keys.values())) == 4
+    assert double[(1,)](out, x, 64, BLOCK=64).key == keys[None]
+
+
+def test_a_kernel_that_asks_for_its_device_is_no_wrong_pass() -> None:
+    result = check(differs_on_gpus, ROWS, {"BLOCK": 64}, **FOLLOWING, devices=["sim:sm_80"], raises=False)
+    assert "wrong before the first pass: the kernel asks for the device" in str(result)

@@ -31,7 +31,7 @@ ASKING: dict[str, Any] = {
     "sanitize_overflow": False, "allow_fp8e4nv": True, "num_buffers_warp_spec": 2,
     "num_consumer_groups": 2, "reg_dec_producer": 40, "reg_inc_consumer": 232, "minRegAutoWS": 24,
     "maxRegAutoWS": 152, "pingpongAutoWS": True, "waves_per_eu": 2, "matrix_instr_nonkdim": 16,
-    "kpack": 2, "swizzle_programs": "xcd", "device": "cuda:7", "device_type": "xpu",
+    "pass_limit": 3, "kpack": 2, "swizzle_programs": "xcd", "device": "cuda:7", "device_type": "xpu",
 }  # fmt: skip
 
 
