@@ -20,6 +20,7 @@ struct SimulationOptions {
   std::string completion = "late"; // of asynchronous copies; or early, random (with the seed)
   std::string arithmetic = "fast"; // of matrix instructions; or exact
   uint64_t maxSteps = 0, maxStepsPerCta = 0, maxStepsPerLaunch = 0; // 0: as many as is usual
+  unsigned numTimelines = 0;              // of so many programs the report has a timeline
   std::vector<ReachableMemory> reachable; // beside the memory of a launch's arguments
 };
 

@@ -3,6 +3,7 @@
 #define BACKEND_WARPSIM_LAUNCH_H
 #include "backend/warpsim/Program.h"
 #include "backend/warpsim/Statistics.h"
+#include "backend/warpsim/Timeline.h"
 #include <functional>
 #include <string>
 #include <vector>
@@ -97,6 +98,7 @@ struct LaunchOptions {
   unsigned numThreads = 0; // host threads, 0: all cores
   bool checksRaces = true, checksInitialized = true;
   size_t maxFindings = 64;
+  unsigned numTimelines = 0; // the first CTAs that begin have one
 };
 
 struct Launch {
@@ -120,9 +122,11 @@ struct Launch {
 struct SimulationReport {
   std::vector<Finding> findings;
   Statistics statistics;
-  bool isInterrupted = false; // by Launch::isInterrupted: the rest is incomplete
+  std::vector<Timeline> timelines; // by CTA
+  bool isInterrupted = false;      // by Launch::isInterrupted: the rest is incomplete
   bool hasErrors() const;
-  /// A JSON object {"findings": [...], "statistics": {...}}; keys as the fields above.
+  /// A JSON object {"findings": [...], "statistics": {...}}; keys as the fields above. Where there
+  /// are timelines, they and their instructions are in it, too.
   std::string json(const Program &program) const;
   /// The findings for people, and the same with a line of statistics.
   std::string findingsText(const Program &program) const;

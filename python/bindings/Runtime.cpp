@@ -304,15 +304,14 @@ static void defineMemory(py::module_ &module) {
 /// Name, address, bytes, whether it is read-only.
 using MemoryOfArray = std::tuple<std::string, uint64_t, uint64_t, bool>;
 
-static SimulationOptions makeSimulationOptions(const std::string &schedule, uint64_t seed,
-                                               std::vector<uint64_t> programs,
-                                               const std::string &completion,
-                                               const std::string &arithmetic, uint64_t maxSteps,
-                                               uint64_t maxStepsPerCta, uint64_t maxStepsPerLaunch,
-                                               const std::vector<MemoryOfArray> &arrays) {
-  SimulationOptions options = {schedule,   seed,     std::move(programs), completion,
-                               arithmetic, maxSteps, maxStepsPerCta,      maxStepsPerLaunch,
-                               {}};
+static SimulationOptions
+makeSimulationOptions(const std::string &schedule, uint64_t seed, std::vector<uint64_t> programs,
+                      const std::string &completion, const std::string &arithmetic,
+                      uint64_t maxSteps, uint64_t maxStepsPerCta, uint64_t maxStepsPerLaunch,
+                      const std::vector<MemoryOfArray> &arrays, unsigned numTimelines) {
+  SimulationOptions options = {schedule,     seed,     std::move(programs), completion,
+                               arithmetic,   maxSteps, maxStepsPerCta,      maxStepsPerLaunch,
+                               numTimelines, {}};
   for (const auto &[name, base, bytes, isReadOnly] : arrays)
     options.reachable.push_back({name, base, bytes, isReadOnly});
   return options;
@@ -350,7 +349,8 @@ void python::defineRuntime(py::module_ &module) {
   py::class_<SimulationOptions>(module, "SimulationOptions")
       .def(py::init(&makeSimulationOptions), py::arg("schedule"), py::arg("seed"),
            py::arg("programs"), py::arg("completion"), py::arg("arithmetic"), py::arg("max_steps"),
-           py::arg("max_steps_per_program"), py::arg("max_steps_per_launch"), py::arg("arrays"));
+           py::arg("max_steps_per_program"), py::arg("max_steps_per_launch"), py::arg("arrays"),
+           py::arg("num_timelines") = 0);
   module.def("report_pages", &reportPages);
   module.def("close", &closeRuntime);
   module.def("build_id", &api::buildId);

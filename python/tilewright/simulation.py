@@ -23,6 +23,7 @@ from .launch import simulated
 from .launch.arguments.bounds import BOUNDS, chosen_bounds
 from .launch.devices import check_device, current_device, device as launches_on
 from .compile.facts import Facts
+from .explain.timeline import chrome_trace
 from .native import native
 from .native.targets import device_named
 
@@ -41,11 +42,19 @@ class SimulationReport:
     `findings` has one entry per distinct fault (kind, message, buffer, offset, source line, PTX
     line); `statistics` the counters: instructions by opcode, sectors and bytes of global accesses,
     wavefronts of shared accesses, barriers; its `lines` has such counters by `file` and `line` of the
-    source, and `waits`, how often a warp had to wait there.
+    source, and `waits`, how often a warp had to wait there. `timelines` has what warps did and when of as many
+    programs as `simulate` was asked for, and `instructions` the texts and lines that it names by number.
     """
 
     findings: list[dict[str, Any]] = field(default_factory=list)
     statistics: dict[str, Any] = field(default_factory=dict)
+    timelines: list[dict[str, Any]] = field(default_factory=list)
+    instructions: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    def chrome_trace(self) -> str:
+        """The timelines as JSON, to be looked at in chrome://tracing or Perfetto. Its unit is a step, an
+        instruction of any warp of the program; steps are not cycles."""
+        return chrome_trace(self.timelines, self.instructions)
 
 
 def last_report(device: str | None = None) -> SimulationReport:
@@ -58,7 +67,8 @@ def last_report(device: str | None = None) -> SimulationReport:
     found = simulated.read_report(name) if name else None
     if found is None:
         raise ValueError(f"nothing was simulated on {name!r} yet" if name else "nothing was simulated yet")
-    return SimulationReport(*found)
+    parts = simulated.read_parts(name) or {}
+    return SimulationReport(*found, parts.get("timelines", []), parts.get("instructions", {}))
 
 
 def _reachable(name: str, array: Any) -> tuple[str, int, int, bool]:
@@ -72,11 +82,13 @@ def _reachable(name: str, array: Any) -> tuple[str, int, int, bool]:
     return (name, *memory_of(array, bits))
 
 
-def _check_numbers(programs: Sequence[int], seed: int, limits: Mapping[str, int]) -> None:
+def _check_numbers(programs: Sequence[int], seed: int, limits: Mapping[str, int], timelines: int) -> None:
     if outside := [program for program in programs if not 0 <= program < 1 << 63]:
         raise ValueError(f"programs are numbered from 0; {outside[0]} is not one")
     if not 0 <= seed < 1 << 64:
         raise ValueError(f"seed is a number of 64 bits without sign, not {seed}")
+    if not 0 <= timelines < 1 << 31:
+        raise ValueError(f"timelines is a number of programs, not {timelines}")
     for name, limit in limits.items():
         if not 1 <= limit < 1 << 63:
             raise ValueError(f"{name} is 1 or more, not {limit}")
@@ -84,7 +96,7 @@ def _check_numbers(programs: Sequence[int], seed: int, limits: Mapping[str, int]
 
 # What the device `reference` has no use for.
 _USUAL_OTHERS = (
-    0, SCHEDULES[0], COMPLETIONS[0], ARITHMETICS[0], MAX_STEPS_PER_PROGRAM, MAX_STEPS_PER_LAUNCH
+    0, SCHEDULES[0], COMPLETIONS[0], ARITHMETICS[0], MAX_STEPS_PER_PROGRAM, MAX_STEPS_PER_LAUNCH, 0
 )  # fmt: skip
 
 
@@ -118,6 +130,7 @@ def simulate(
     max_steps_per_launch: int = MAX_STEPS_PER_LAUNCH,
     arrays: Sequence[Any] = (),
     bounds: str | None = None,
+    timelines: int = 0,
 ) -> Iterator[None]:
     """Send the launches of a `with` block to a simulated device, as `tw.device` does, and choose how it runs
     them. Of blocks within blocks, for one device or several, the innermost is heeded; threads that begin in
@@ -135,7 +148,7 @@ def simulate(
     `data_ptr()`s: all memory but theirs and that of a launch's arguments is out of bounds. With `bounds` of
     "views" an argument that is a view of a larger array reaches as far as its own elements, with "allocations"
     as far as that array; where neither it nor the knob TILEWRIGHT_BOUNDS says which, views that begin where
-    their array begins are held to their elements.
+    their array begins are held to their elements. The report has the timelines of so many of the first programs.
 
     The device `reference` takes `arrays`, `bounds` and `max_steps`, which is how many iterations loops may
     run in a row without effect there: without a write, a print, or a read of anything new.
@@ -143,18 +156,18 @@ def simulate(
     number out of range, TypeError for what is not an array on the host.
     """
     words = {"schedule": schedule, "completion": completion, "arithmetic": arithmetic}
-    others = seed, *programs, *words.values(), max_steps_per_program, max_steps_per_launch
+    others = seed, *programs, *words.values(), max_steps_per_program, max_steps_per_launch, timelines
     _check_simulated(device, others)
     limits = {
         "max_steps": max_steps,
         "max_steps_per_program": max_steps_per_program,
         "max_steps_per_launch": max_steps_per_launch,
     }
-    _check_numbers(programs, seed, limits)
+    _check_numbers(programs, seed, limits, timelines)
     _check_words({**words, "bounds": bounds} if bounds else words)
     reachable = [_reachable(f"arrays[{i}]", array) for i, array in enumerate(arrays)]
     options = native().SimulationOptions(
-        schedule, seed, list(programs), completion, arithmetic, *limits.values(), reachable
+        schedule, seed, list(programs), completion, arithmetic, *limits.values(), reachable, timelines
     )
     token = simulated.chosen_options.set({**simulated.chosen_options.get(), device: options})
     of_bounds = chosen_bounds.set({**chosen_bounds.get(), device: bounds or ""})

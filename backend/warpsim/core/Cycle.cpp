@@ -85,6 +85,12 @@ template <bool hasProducts> void Cta::runPlain(Warp &warp) {
   statistics.threadInstructions += count * uint64_t(__builtin_popcount(top.mask));
 }
 
+static Stop noteWait(Cta &cta, const Warp &warp, int32_t pc) {
+  ++cta.counted[size_t(pc)].waits;
+  cta.timeline.beginWait(warp.index, pc, cta.clock);
+  return Stop::Blocked;
+}
+
 /// Turns to a path of the warp that can go on; where there is none, why the warp stops.
 static std::optional<Stop> findPath(Cta &cta, Warp &warp) {
   bool isLeft = settle(warp);
@@ -97,11 +103,17 @@ static std::optional<Stop> findPath(Cta &cta, Warp &warp) {
   warp.state = WarpState::Waiting;
   warp.barrier = warp.stack.back().parkedAt;
   warp.waitPc = warp.stack.back().pc - 1;
-  ++cta.counted[size_t(warp.waitPc)].waits;
-  return Stop::Blocked;
+  return noteWait(cta, warp, warp.waitPc);
 }
 
 Stop Cta::runWarp(Warp &warp, uint64_t maxSteps) {
+  timeline.beginTurn(warp.index, clock);
+  Stop stop = runTurn(warp, maxSteps);
+  timeline.endTurn(warp.index, clock);
+  return stop;
+}
+
+Stop Cta::runTurn(Warp &warp, uint64_t maxSteps) {
   const Program &program = launch.program;
   uint64_t limit = launch.launch.options.maxStepsPerWarp, end = clock + maxSteps;
   while (true) {
@@ -151,10 +163,8 @@ Stop Cta::runWarp(Warp &warp, uint64_t maxSteps) {
     }
     if (isStopped)
       return Stop::Ended;
-    if (warp.state == WarpState::Waiting) {
-      ++counted[size_t(pc)].waits;
-      return Stop::Blocked;
-    }
+    if (warp.state == WarpState::Waiting)
+      return noteWait(*this, warp, pc);
     if (isFruitless(warp))
       return Stop::Fruitless;
     if (clock >= end)
@@ -278,6 +288,7 @@ static bool isWithoutEffect(Op op) {
 void Cta::execute(Warp &warp, const Instruction &instruction, int32_t pc, LaneMask active) {
   if (isControl(instruction.op))
     return executeControl(warp, instruction, pc, active);
+  timeline.addStep(warp.index, pc, clock);
   // Before the operation: one that waits is done when its warp goes on.
   ++warp.stack.back().pc;
   if (instruction.op >= Op::Wave)

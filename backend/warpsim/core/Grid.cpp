@@ -115,6 +115,10 @@ void GridRun::retire(std::unique_ptr<Cta> cta) {
   numAhead -= cta->isAhead;
   if (!cta->printed.empty())
     printed[cta->number] += cta->printed;
+  if (cta->timeline.isKept) {
+    cta->timeline.finish(cta->clock);
+    launch.timelines.push_back(std::move(cta->timeline));
+  }
   idle.push_back(std::move(cta));
 }
 

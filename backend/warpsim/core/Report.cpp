@@ -3,6 +3,7 @@
 #include "backend/warpsim/ptx/Parse.h"
 #include <algorithm>
 #include <cstdio>
+#include <set>
 
 using namespace tw::warpsim;
 
@@ -148,11 +149,65 @@ static std::string statisticsJson(const Statistics &statistics) {
   return writer.take();
 }
 
+static std::string eventsJson(const Timeline &timeline) {
+  std::string list;
+  for (const TimelineEvent &event : timeline.events) {
+    list += list.empty() ? "[" : ", [";
+    list += std::to_string(unsigned(event.kind)) + ", " + std::to_string(event.warp) + ", " +
+            std::to_string(event.pc) + ", " + std::to_string(event.begin) + ", " +
+            std::to_string(event.end) + "]";
+  }
+  return "[" + list + "]";
+}
+
+/// The instructions that events name, by their numbers.
+static std::string instructionsJson(const Program &program,
+                                    const std::vector<Timeline> &timelines) {
+  ObjectWriter writer;
+  std::set<int32_t> named;
+  for (const Timeline &timeline : timelines)
+    for (const TimelineEvent &event : timeline.events)
+      if (event.pc >= 0)
+        named.insert(event.pc);
+  for (int32_t pc : named) {
+    ObjectWriter instruction;
+    int32_t location = program.code[size_t(pc)].location;
+    SourceLocation place;
+    if (location >= 0 && size_t(location) < program.locations.size())
+      place = program.locations[size_t(location)];
+    auto file = program.files.find(place.file);
+    instruction.text("text", instructionText(program, pc));
+    instruction.text("file", file == program.files.end() ? "" : file->second);
+    instruction.number("line", place.line);
+    writer.raw(std::to_string(pc).c_str(), instruction.take());
+  }
+  return writer.take();
+}
+
+static std::string timelinesJson(const std::vector<Timeline> &timelines) {
+  std::string list;
+  for (const Timeline &timeline : timelines) {
+    ObjectWriter writer;
+    writer.number("program", int64_t(timeline.cta));
+    writer.raw("isCut", timeline.isCut ? "true" : "false");
+    writer.raw("events", eventsJson(timeline));
+    list += (list.empty() ? "" : ", ") + writer.take();
+  }
+  return "[" + list + "]";
+}
+
 std::string SimulationReport::json(const Program &program) const {
   std::string list;
   for (const Finding &finding : findings)
     list += (list.empty() ? "" : ", ") + findingJson(program, finding);
-  return "{\"findings\": [" + list + "], \"statistics\": " + statisticsJson(statistics) + "}";
+  ObjectWriter writer;
+  writer.raw("findings", "[" + list + "]");
+  writer.raw("statistics", statisticsJson(statistics));
+  if (!timelines.empty()) {
+    writer.raw("timelines", timelinesJson(timelines));
+    writer.raw("instructions", instructionsJson(program, timelines));
+  }
+  return writer.take();
 }
 
 static std::string placeText(const Finding &finding) {

@@ -119,5 +119,7 @@ SimulationReport tw::warpsim::simulate(const Program &program, const Launch &lau
   report.statistics = runGrid(state);
   report.isInterrupted = state.interrupts.isInterrupted;
   report.findings = state.findings.take();
+  report.timelines = std::move(state.timelines);
+  std::ranges::sort(report.timelines, {}, &Timeline::cta);
   return report;
 }

@@ -370,6 +370,7 @@ static std::optional<RuntimeError> addOptions(const SimulationOptions &chosen, L
                         ""};
   options.seed = options.completionSeed = chosen.seed;
   options.ctas = chosen.ctas;
+  options.numTimelines = chosen.numTimelines;
   for (auto [limit, asked] : {std::pair(&options.maxStepsPerWarp, chosen.maxSteps),
                               std::pair(&options.maxStepsPerCta, chosen.maxStepsPerCta),
                               std::pair(&options.maxStepsPerLaunch, chosen.maxStepsPerLaunch)})

@@ -36,11 +36,12 @@ def running_programs(
     schedule: str = SCHEDULES[0],
     completion: str = COMPLETIONS[0],
     seed: int = 0,
+    timelines: int = 0,
 ) -> Iterator[None]:
     """Send the launches of a `with` block to a simulated device, and run some programs of each, by their
     linear numbers; all when there are none. `tilewright.simulation.simulate` has the other words, and more."""
     options = native().SimulationOptions(
-        schedule, seed, list(programs), completion, "fast", *MAX_STEPS, []
+        schedule, seed, list(programs), completion, "fast", *MAX_STEPS, [], timelines
     )
     token = chosen_options.set({**chosen_options.get(), name: options})
     try:
@@ -67,13 +68,19 @@ def last_device() -> str:
 
 def read_report(device: str) -> tuple[list[dict[str, Any]], dict[str, Any]] | None:
     """The findings and the counters of the last launch on a simulated device; None where there was none."""
-    text = native().simulation_report(device)
-    if not text:
+    parts = read_parts(device)
+    if parts is None:
         return None
-    parts = json.loads(text)
     statistics = _snake_case(parts["statistics"])
     statistics["lines"] = [_snake_case(line) for line in statistics.get("lines", [])]
     return [_snake_case(finding) for finding in parts["findings"]], statistics
+
+
+def read_parts(device: str) -> dict[str, Any] | None:
+    """The report of the last launch on a simulated device as the native module gives it: findings, statistics,
+    and where they were asked for timelines and their instructions. None where there was no launch."""
+    text = native().simulation_report(device)
+    return json.loads(text) if text else None
 
 
 def _snake_case(fields: dict[str, Any]) -> dict[str, Any]:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import argparse
 import sys
+from pathlib import Path
 from typing import Any
 
 from ..compile import CompiledKernel
 from ..explain import explain_request
 from ..explain.facts import Explanation
 from ..explain.run import add_statistics
+from ..explain.timeline import chrome_trace
 from ..native.errors import DeviceError
 from ..native.targets import device_named
-from ..launch.devices import device
-from ..launch.simulated import read_report
+from ..launch.simulated import read_parts, read_report, running_programs
 from ..testing.examples import arguments_of, grid_of, read_example
 from .request_options import entries_of, read_grid, read_kernel, read_request
 
@@ -22,6 +23,8 @@ def run_example(options: argparse.Namespace) -> tuple[Explanation, bool]:
     """Simulate the launch that the options describe, and explain the kernel that ran with what was
     counted; true if all went well. A launch that goes wrong says so on standard error, and what it
     counted is there.
+
+    Writes the timeline of the first program that runs to the file of --timeline.
 
     Raises ValueError for parameters without an example, and for devices that are not simulated.
     """
@@ -35,7 +38,7 @@ def run_example(options: argparse.Namespace) -> tuple[Explanation, bool]:
     grid, arguments = grid_of(example), arguments_of(example)
     kernel: Any = read_kernel(options.kernel)
     ran: Any = None
-    with device(options.simulated):
+    with running_programs(options.simulated, timelines=1 if options.timeline else 0):
         try:
             ran = kernel[grid](
                 **arguments, num_warps=options.num_warps, num_stages=options.num_stages
@@ -44,5 +47,9 @@ def run_example(options: argparse.Namespace) -> tuple[Explanation, bool]:
             print(error.rendered.rstrip(), file=sys.stderr)
     found = explain_request(ran.request if isinstance(ran, CompiledKernel) else request)
     _, statistics = read_report(options.simulated) or ([], {})
+    if options.timeline:
+        parts = read_parts(options.simulated) or {}
+        text = chrome_trace(parts.get("timelines", []), parts.get("instructions", {}))
+        Path(options.timeline).write_text(text, encoding="utf-8")
     add_statistics(found, statistics)
     return found, isinstance(ran, CompiledKernel)

@@ -43,6 +43,11 @@ def add_command(commands: Any) -> None:
         help='of --run, by parameter: elements of arrays, values of numbers: "x=1024, n=1000"',
     )
     command.add_argument("--grid", default="1", help="of --run: programs, as 64 or 8,8")
+    command.add_argument(
+        "--timeline",
+        metavar="FILE",
+        help="of --run: what each warp of the first program does, in steps, for chrome://tracing",
+    )
     command.set_defaults(run=_run)
 
 
@@ -51,6 +56,8 @@ def _run(options: argparse.Namespace) -> int:
         print(explain(options.subject) if options.subject else list_codes(), end="")
         return 0
     options.kernel = options.subject
+    if options.timeline and not options.simulated:
+        raise ValueError("--timeline is of a simulated launch: --run sim:sm_80")
     is_right = True
     if options.simulated:
         found, is_right = run_example(options)

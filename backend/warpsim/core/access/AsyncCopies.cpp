@@ -155,6 +155,7 @@ void tw::warpsim::executeAsyncCopy(Cta &cta, Warp &warp, const Instruction &inst
     checkAccess(write, request);
     countRequest(write, request);
     AsyncCopy &issued = cta.async.ofWarp[warp.index].emplace_back(copy);
+    issued.number = cta.timeline.beginCopy(warp.index, pc, cta.clock);
     for (LaneMask rest = request.lanes; rest; rest &= rest - 1) {
       unsigned lane = unsigned(__builtin_ctz(rest));
       issued.to[lane] = uint32_t(request.at[lane]);
@@ -218,7 +219,11 @@ void tw::warpsim::executeAsyncWait(Cta &cta, Warp &warp, const Instruction &inst
     if (LaneMask landing = ready & active & copy.inFlight)
       land(cta, copy, landing);
   }
-  std::erase_if(copies, [](const AsyncCopy &copy) { return copy.inFlight == 0; });
+  std::erase_if(copies, [&](const AsyncCopy &copy) {
+    if (copy.inFlight == 0)
+      cta.timeline.endCopy(copy.number, cta.clock);
+    return copy.inFlight == 0;
+  });
 }
 
 void tw::warpsim::moveSomeCopies(Cta &cta) {

@@ -166,7 +166,9 @@ static bool findBarrier(const BulkStep &step, BulkCopy &copy) {
 static void startLoad(const BulkStep &step, const BulkCopy &issued) {
   BulkCopies &bulk = step.cta.bulk;
   uint32_t number = uint32_t(bulk.copies.size());
-  launchLoad(step, bulk.copies.emplace_back(issued), number);
+  BulkCopy &copy = bulk.copies.emplace_back(issued);
+  copy.number = step.cta.timeline.beginCopy(copy.warp, copy.pc, step.cta.clock);
+  launchLoad(step, copy, number);
 }
 
 /// Starts a load into the same place of all CTAs of the cluster that a mask names.
@@ -229,6 +231,7 @@ void tw::warpsim::executeCopy(const BulkStep &step) {
     return;
   uint32_t number = uint32_t(cta.bulk.copies.size());
   BulkCopy &copy = cta.bulk.copies.emplace_back(std::move(issued));
+  copy.number = cta.timeline.beginCopy(copy.warp, copy.pc, cta.clock);
   if (copy.isLoad)
     launchLoad(step, copy, number);
   else

@@ -70,6 +70,7 @@ void tw::warpsim::writeDestination(Cta &cta, BulkCopy &copy) {
     return;
   readSource(cta, copy);
   copy.isWritten = true;
+  cta.timeline.endCopy(copy.number, cta.clock);
   const Instruction &instruction = cta.launch.program.code[copy.pc];
   BulkStep step = {cta, cta.warps[copy.warp], instruction, copy.pc, copy.lane};
   const uint8_t *from = copy.held.data();

@@ -18,6 +18,7 @@ static void complete(Cta &cta, size_t index) {
   bulk.pending.erase(bulk.pending.begin() + ptrdiff_t(index));
   movePieces(cta, copy, copy.pieces.size());
   copy.isRead = copy.isWritten = true;
+  cta.timeline.endCopy(copy.number, cta.clock);
   auto barrier = bulk.barriers.find(copy.barrier);
   if (barrier != bulk.barriers.end()) {
     copy.waits = barrier->second.waits;

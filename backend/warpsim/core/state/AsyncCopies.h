@@ -18,6 +18,7 @@ struct AsyncCopy {
   std::array<uint32_t, kWarpSize> group;      // by the number of groups committed before
   std::array<uint64_t, kWarpSize> source;     // address
   std::array<const uint8_t *, kWarpSize> fromHost; // the byte at `source`
+  size_t number = 0;                               // in the CTA's timeline
   LaneMask isUndefined = 0;                        // lanes whose source has bytes without a value
 };
 

@@ -85,6 +85,7 @@ struct BulkCopy {
   Snapshot issued;
   std::vector<BulkPiece> pieces;
   size_t numMoved = 0;       // of a load's pieces
+  size_t number = 0;         // in the CTA's timeline
   std::vector<uint8_t> held; // what a store has read and not yet written
   PastWaits waits;
 };

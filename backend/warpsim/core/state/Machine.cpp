@@ -154,6 +154,7 @@ void Cta::start(uint64_t linear, uint64_t index) {
   printed.clear();
   clock = nextPoll = numTold = numChanges = 0;
   isStopped = false;
+  timeline.start(number, index < launch.launch.options.numTimelines);
   lastWarp = launch.numWarps - 1;
   random.seed(launch.launch.options.seed * 0x9e3779b97f4a7c15 + linear);
 }

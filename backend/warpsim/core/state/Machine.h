@@ -30,8 +30,7 @@ struct LaunchState {
   const Function &kernel;
   unsigned numThreads, numWarps;
   std::array<uint32_t, 3> cluster; // CTAs along each axis
-  /// The CTAs of a cluster.
-  unsigned clusterSize() const { return cluster[0] * cluster[1] * cluster[2]; }
+  unsigned clusterSize() const { return cluster[0] * cluster[1] * cluster[2]; } // in CTAs
   unsigned arch; // NN of the program's target sm_NN
   uint32_t sharedBytes;
   uint64_t localBytes = 0;
@@ -44,6 +43,7 @@ struct LaunchState {
   InterruptPoll interrupts;
   std::atomic<bool> hasHitStepLimit = false; // no further CTA begins
   std::atomic<uint64_t> numSteps = 0;        // warp instructions, as far as CTAs have told
+  std::vector<Timeline> timelines;           // of CTAs that have ended
 };
 
 /// Why a warp has stopped: it waits at a barrier; it has ended; it has read the same values
@@ -101,8 +101,8 @@ public:
   std::vector<uint64_t> executed;      // warp instructions by pc
   std::vector<LineStatistics> counted; // by pc, without warpInstructions
   std::vector<uint32_t> regionHints;   // by pc: index of the region last touched
-  bool isStopped = false;              // by a trap, a failed assertion, a limit or an interrupt
-
+  Timeline timeline;
+  bool isStopped = false; // by a trap, a failed assertion, a limit or an interrupt
   Clocks &clocksOf(bool isShared) {
     return launch.program.isAmdgcn && !isShared ? globalClocks : clocks;
   }
@@ -114,7 +114,7 @@ public:
 
 private:
   Cluster alone;
-  Stop runWarp(Warp &warp, uint64_t maxSteps);
+  Stop runWarp(Warp &warp, uint64_t maxSteps), runTurn(Warp &warp, uint64_t maxSteps);
   template <bool hasProducts> void runPlain(Warp &warp);
   void execute(Warp &warp, const Instruction &instruction, int32_t pc, LaneMask active);
   void executeControl(Warp &warp, const Instruction &instruction, int32_t pc, LaneMask active);
