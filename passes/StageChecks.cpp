@@ -302,7 +302,7 @@ static bool isInCombine(Operation *op) {
 /// Why the operation cannot combine two elements, or nothing: that is done with numbers only.
 static StringRef reasonAgainstCombine(Operation *op) {
   if (!llvm::is_contained({"arith", "math", "scf", "ub"}, op->getName().getDialectNamespace()) &&
-      !isa<tile::YieldOp, tile::HintOp, tile::PrintOp, tile::AssertOp>(op))
+      !isa<tile::YieldOp, simt::YieldOp, tile::HintOp, tile::PrintOp, tile::AssertOp>(op))
     return "has no place in what combines two elements";
   auto isTile = [](Type type) { return isa<RankedTensorType, simt::SharedType>(type); };
   if (llvm::any_of(op->getOperandTypes(), isTile) || llvm::any_of(op->getResultTypes(), isTile))

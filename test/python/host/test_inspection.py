@@ -41,6 +41,11 @@ def shift(out, x):
     tw.store(out + i, tw.load(x + 1 + i))
 
 
+@tw.jit
+def total(out, x, N: tw.constexpr):
+    tw.store(out, tw.sum(tw.load(x + tw.arange(0, N)), axis=0))
+
+
 @pytest.fixture
 def choose(monkeypatch: pytest.MonkeyPatch) -> Choose:
     """Sets knobs by their names."""
@@ -138,6 +143,20 @@ def test_a_stage_is_taken_from_a_file(
     assert cached_kernels() == stored
     choose(OVERRIDE="")
     assert (filled(device) == 3).all()
+
+
+@pytest.mark.parametrize("device", ["sim:sm_80", "sim:gfx942"])
+def test_reductions_are_taken_from_the_text_of_a_stage(choose: Choose, tmp_path: Path, device: str) -> None:
+    x = numpy.arange(256, dtype=numpy.float32)
+    out = numpy.full(1, -1.0, numpy.float32)
+    with tw.device(device):
+        text = total[(1,)](out, x, 256).asm["scheduled"]
+        assert "simt.yield" in text and "arith.addf" in text
+        (tmp_path / "total.scheduled").write_text(text.replace("arith.addf", "arith.maxnumf"))
+        choose(OVERRIDE=tmp_path)
+        with pytest.warns(tw.TilewrightWarning, match="TW0502.*scheduled"):
+            tw.jit(total.fn)[(1,)](out, x, 256)
+    assert out[0] == 255
 
 
 def test_a_file_that_is_no_ir_is_named_with_its_line(choose: Choose, tmp_path: Path) -> None:
