@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -18,7 +19,10 @@ from .examples import Example
 # LLVM's passes are counted as they run, on each function and each loop: from here on a search gives up.
 _MOST_LLVM_PASSES = 1 << 16
 _LAST_STAGE = "llvm-dialect"
+_SCHEDULED = "scheduled"  # the stage in which accesses of shared memory and barriers stand side by side
+_ORDERING = "insert-barriers"
 _BUFFER = "simt.alloc_shared"
+_ACCESS = re.compile(r"\s*(?:%\S+ = )?simt\.(?:load|store|gather|dot)_shared\b|\s*simt\.async_copy\b")
 
 Told = Callable[[str], None]
 
@@ -71,25 +75,29 @@ class _Passes:
     optional: tuple[int, ...]
 
 
-# Runs a launch with so many optional passes: true if the fault is there, None if there is no launch.
-Shows = Callable[[int], "bool | None"]
-# The same of the Tile IR in a folder, on the device `reference`.
-ShowsStage = Callable[[str], "bool | None"]
+@dataclass(frozen=True)
+class Trials:
+    """Run the case of a finding in other ways: true if the finding is there, None if that cannot be told."""
+
+    limited: Callable[[int], bool | None]  # with so many optional passes
+    on_reference: Callable[[str], bool | None]  # the file NAME.tile of a folder on the device `reference`
+    scheduled: Callable[[str], bool | None]  # the file NAME.scheduled of a folder, without optional passes
 
 
-def find_pass(
-    launch: Launch, finding: Found, shows: Shows, shows_stage: ShowsStage, tell: Told
-) -> WrongPass | None:
+def find_pass(launch: Launch, finding: Found, trials: Trials, tell: Told) -> WrongPass | None:
     """The pass without which a fault is gone; None if nothing was found, as where the fault comes and goes.
     It takes a compilation and a launch for each step, about log2 of the number of passes. A fault that is
-    there without all optional passes is looked for in the Tile IR after each of the others."""
+    there without all optional passes is looked for in the Tile IR after each of the others; one in shared memory is
+    one of order if a barrier before each access of it removes it."""
     request = launch.request(finding.case, finding.way)
     passes = _passes_of(request)
     if not passes.optional:
         return None
-    search = _Search(shows, tell, len(passes.optional))
+    search = _Search(trials.limited, tell, len(passes.optional))
     if search.run(0):
-        return _among_required(request, passes, shows_stage, finding.is_in_shared)
+        return (
+            _of_order(request, passes, trials, tell) if finding.is_in_shared else None
+        ) or _among_required(request, passes, trials, finding.is_in_shared)
     search.is_sure = search.last is False
     if search.run(len(passes.optional)):
         return _pass_at(request, passes, search.first(0, len(passes.optional)), search.is_sure)
@@ -105,7 +113,7 @@ def find_pass(
 class _Search:
     """A search for the smallest number of passes with which a fault is there."""
 
-    shows: Shows
+    shows: Callable[[int], bool | None]
     tell: Told
     count: int
     last: bool | None = None
@@ -137,9 +145,25 @@ def _passes_of(request: Request) -> _Passes:
     return _Passes(tuple(name for name, _ in rows), positions)
 
 
-def _among_required(
-    request: Request, passes: _Passes, shows_stage: ShowsStage, is_in_shared: bool
-) -> WrongPass:
+def _of_order(request: Request, passes: _Passes, trials: Trials, tell: Told) -> WrongPass | None:
+    """The pass that puts barriers, if the fault is gone with one before each access of shared memory."""
+    if _ORDERING not in passes.names:
+        return None
+    number = passes.names.index(_ORDERING) + 1
+    limited = request._replace(options=request.options._replace(pass_limit=0))
+    with tempfile.TemporaryDirectory() as folder:
+        text, _ = inspect_with_reports(limited, _SCHEDULED)
+        rows = [f"simt.barrier\n{row}" if _ACCESS.match(row) else row for row in text.splitlines()]
+        Path(folder, f"{request.name}.{_SCHEDULED}").write_text("\n".join(rows), encoding="utf-8")
+        is_there = trials.scheduled(folder)
+        said = {True: "wrong", False: "right", None: "nothing is told"}[is_there]
+        tell(f"with a barrier before each access of shared memory: {said}")
+        if is_there is not False:
+            return None
+        return WrongPass(_ORDERING, number, len(passes.names), _change(_dumps(request, 0, folder), number))
+
+
+def _among_required(request: Request, passes: _Passes, trials: Trials, is_in_shared: bool) -> WrongPass:
     """The passes that may be wrong where no optional one is: those behind the last text that `reference` finds
     right, up to the first that it finds wrong. None of them: the kernel is another one on this device. A fault of a
     buffer in shared memory comes from the pass that makes the first, or from one behind it."""
@@ -149,7 +173,7 @@ def _among_required(
         for number in sorted(dumps):
             text = dumps[number].read_text(encoding="utf-8")
             Path(stage, f"{request.name}.tile").write_text(text, encoding="utf-8")
-            is_wrong = _BUFFER in text and None if is_in_shared else shows_stage(stage)
+            is_wrong = _BUFFER in text and None if is_in_shared else trials.on_reference(stage)
             if is_wrong is None:
                 left = dict.fromkeys(passes.names[later - 1] for later in sorted(dumps) if later >= number > 0)
                 return WrongPass("", 0, count, candidates=tuple(left) or passes.names)

@@ -13,9 +13,9 @@ from ..export.entries import suggestion
 from ..launch.devices import check_device
 from ..launch.jit import JITFunction
 from ..launch.simulated import COMPLETIONS, SCHEDULES
-from ..native.errors import CompilationError
+from ..native.errors import CompilationError, InternalError
 from ..native.targets import device_named
-from .bisection import find_pass, with_limit
+from .bisection import Trials, find_pass, with_limit
 from .cases import cases_of, describe, shrink, varied_numbers, weight, with_followers
 from .check_results import CheckError, CheckResult, Finding
 from .check_runs import Fault, Launch, Outcome, Way
@@ -197,8 +197,9 @@ class _Checker:
             if finding.way.device == "reference":
                 continue
             tell(f"{finding.kind} on {finding.way}: looking for the pass")
-            shows, of_stage = partial(self._shows, key, finding), partial(self._shows_stage, finding)
-            found = find_pass(self.launch, finding, shows, of_stage, tell)
+            scheduled = partial(self._shows_scheduled, key, finding)
+            trials = Trials(partial(self._shows, key, finding), partial(self._shows_stage, finding), scheduled)
+            found = find_pass(self.launch, finding, trials, tell)
             if found is not None and (found.name or not found.candidates or finding.is_of_compiler):
                 self.findings[key] = replace(finding, wrong_pass=found)
 
@@ -216,10 +217,19 @@ class _Checker:
         if finding.kind not in ("difference", "bounds") or finding.is_in_shared or truth.faults:
             return None
         try:
-            outcome = self.launch.run_stage(finding.case, folder)
+            outcome = self.launch.run_stage(finding.case, folder, usual)
         except CompilationError:
             return None
         return bool(outcome.faults) or any(self._differences(finding.case, usual, outcome, truth.arrays))
+
+    def _shows_scheduled(self, key: tuple[Any, ...], finding: Finding, folder: str) -> bool | None:
+        """Tell whether a fault is there with the stage in a folder; None where it is another one."""
+        try:
+            outcome = with_limit(self.launch, 0).run_stage(finding.case, folder, finding.way)
+        except (CompilationError, InternalError):
+            return None
+        is_there = key in map(_key, outcome.faults)
+        return None if outcome.refusal or (outcome.faults and not is_there) else is_there
 
     def result(self) -> CheckResult:
         """All findings, smallest case first."""

@@ -92,9 +92,10 @@ class Launch:
             hooks.plan.reset(token)
         return compiled.request if compiled else found[0]
 
-    def run_stage(self, case: Example, folder: str) -> Outcome:
-        """Launch a case on `reference`, of the Tile IR that the file NAME.tile in a folder holds."""
-        arguments, way = self.arguments(case), Way("reference")
+    def run_stage(self, case: Example, folder: str, way: Way) -> Outcome:
+        """Launch a case of which a folder has a stage, as the file NAME.STAGE. Raises CompilationError for a
+        text that is none of this stage."""
+        arguments = self.arguments(case)
         compiled = compile_request(self.request(case, way)._replace(stage_files=folder))
         compiled.kernel_function = self.kernel
         start, defaults = compiled[grid_of(case)], dict(zip(compiled.request.parameters, compiled.request.constants))

@@ -13,7 +13,7 @@ import pytest
 import tilewright as tw
 from tilewright.native import native
 from tilewright.testing import check
-from tilewright.testing.bisection import find_pass
+from tilewright.testing.bisection import Trials, find_pass
 from tilewright.testing.check_runs import Launch, Way
 from tilewright.testing.differences import Tolerance, difference, values_of
 from tilewright.testing.examples import make_array, read_example
@@ -326,13 +326,14 @@ class Found:
     is_in_shared: bool = False
 
 
-def searched(kernel: Any, shows: Any, device: str = "sim:sm_80") -> tuple[Any, list[str], int]:
+def searched(kernel: Any, shows: Any, device: str = "sim:sm_80", is_in_shared: bool = False) -> tuple[Any, list[str], int]:
     """The pass that a search finds, its lines, and the number of optional passes."""
     request = kernel.request(ROWS, {"BLOCK": 64}, device="reference")
     case = read_example(request, {"out": 300, "x": 300, "n": 300}, (5,))
     lines: list[str] = []
     launch = Launch(kernel, {}, frozenset({"out"}), 1)
-    found = find_pass(launch, Found(case, Way(device)), shows, lambda folder: None, lines.append)
+    trials = Trials(shows, lambda folder: None, lambda folder: None)
+    found = find_pass(launch, Found(case, Way(device), is_in_shared), trials, lines.append)
     count = sum(flag for _, flag in native().passes_of(device, request._replace(device=device).specialization()))
     return found, lines, count
 
@@ -354,6 +355,12 @@ def test_a_search_goes_on_in_the_passes_of_llvm() -> None:
 def test_a_pass_before_which_nothing_compiles_is_not_sure() -> None:
     found, _, _ = searched(double, lambda limit: None if limit < 9 else True)
     assert not found.is_sure and "or one before it" in str(found)
+
+
+def test_a_fault_in_shared_memory_is_of_passes_from_the_first_buffer_on() -> None:
+    found, lines, _ = searched(softmax_of_rows, lambda limit: True, is_in_shared=True)
+    assert found.candidates[:3] == ("stage-through-shared", "allocate-shared", "insert-barriers")
+    assert "in one of stage-through-shared, " in str(found) and lines[-1].endswith("nothing is told")
 
 
 def test_with_ever_fewer_passes_kernels_compute_the_same() -> None:
@@ -380,3 +387,12 @@ def test_the_limit_is_part_of_the_key() -> None:
 def test_a_kernel_that_asks_for_its_device_is_no_wrong_pass() -> None:
     result = check(differs_on_gpus, ROWS, {"BLOCK": 64}, **FOLLOWING, devices=["sim:sm_80"], raises=False)
     assert "wrong before the first pass: the kernel asks for the device" in str(result)
+
+
+@pytest.mark.parametrize("device", ["cpu", "sim:sm_80"])
+def test_the_limit_goes_on_into_the_passes_of_llvm(device: str) -> None:
+    count = searched(double, lambda limit: True, device)[2]
+    limits = (None, 1 << 20, *range(count, count + 40, 3))
+    texts = [double.compile(ROWS, {"BLOCK": 64}, device, pass_limit=limit).asm["llvm"] for limit in limits]
+    assert texts[0] == texts[1], "none is left out"
+    assert len(set(texts)) > 2, "all are, some are, none is"
