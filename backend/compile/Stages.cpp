@@ -1,6 +1,7 @@
 // The names of stages, and the passes of a target.
 #include "backend/compile/Stages.h"
 #include "backend/compile/Compiler.h"
+#include "mlir/Pass/Pass.h"
 #include "passes/Pipeline.h"
 
 using namespace tw;

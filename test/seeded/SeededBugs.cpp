@@ -5,6 +5,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Pass/Pass.h"
 #include <cstdlib>
 
 using namespace mlir;
@@ -217,6 +218,7 @@ static constexpr SeededBug kBugs[] = {
     {"short-wait", "pipeline-loops", shortenWait},
     {"missing-barrier", "insert-barriers", eraseBarrier},
     {"loose-box", "expand-descriptors", loosenMask},
+    {"swapped-vectors", "lower-simd", swapDifference},
 };
 
 //===-- Where they are put

@@ -134,6 +134,7 @@ TRIALS = {
     "other-slot": PIPELINED,
     "short-wait": PIPELINED,
     "missing-barrier": Trial(softmax, *ROWS, ("sim:sm_80", "sim:sm_90a"), 1),
+    "swapped-vectors": Trial(subtract, *FLAT, "cdiv(n, BLOCK)", ("cpu",), 1),
     "loose-box": Trial(copy_boxes, *BOXES, ("sim:sm_80",)),
 }  # fmt: skip
 

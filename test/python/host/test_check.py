@@ -375,6 +375,16 @@ def test_with_ever_fewer_passes_kernels_compute_the_same() -> None:
             assert not found.notes, (device, limit)
 
 
+def test_with_ever_fewer_passes_products_compute_the_same() -> None:
+    signature = {"c": "*fp32", "a": "*fp16", "b": "*fp16", "M": "i32", "N": "i32", "K": "i32"}
+    example = {"c": "M*N", "a": "M*K", "b": "K*N", "M": 64, "N": 64, "K": 80}
+    tiles = {"BM": 64, "BN": 64, "BK": 32}
+    count = searched(double, lambda limit: True, "sim:sm_90a")[2]
+    for limit in range(0, count + 1, 4):
+        found = check(matmul, signature, tiles, example=example, devices=["sim:sm_90a"], cases=1, pass_limit=limit)
+        assert not found.notes, limit
+
+
 def test_the_limit_is_part_of_the_key() -> None:
     x, out = numpy.ones(64, "float32"), numpy.zeros(64, "float32")
     keys = {

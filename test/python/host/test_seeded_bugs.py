@@ -50,7 +50,7 @@ def findings_of(bug: str, seeded: str) -> list[dict[str, Any]]:
 
 
 def test_every_bug_has_a_trial() -> None:
-    assert seeded_session.TRIALS.keys() == {*NAMED, "missing-barrier"}
+    assert seeded_session.TRIALS.keys() == {*NAMED, "missing-barrier", "swapped-vectors"}
     assert len({guilty for guilty, _ in NAMED.values()} - {"expand-descriptors"}) >= 12
 
 
@@ -71,6 +71,13 @@ def test_a_missing_barrier_is_a_race_that_barriers_remove() -> None:
     assert all(one["pass"] == "insert-barriers" for one in in_shared), found
     # The value that the kernel stores then has none, which only says so.
     assert all(one["pass"] in (None, "insert-barriers") for one in found)
+
+
+def test_a_pass_that_lowers_the_kernel_is_among_the_candidates() -> None:
+    (found,) = findings_of("swapped-vectors", "swapped-vectors")
+    assert (found["kind"], found["pass"]) == ("difference", "")
+    assert found["candidates"][0] == "lower-simd" and "combine-ops" not in found["candidates"]
+    assert "in one of lower-simd, " in found["text"]
 
 
 @pytest.mark.parametrize("bug", ["mask-off-by-one", "lost-rest", "missing-barrier", "lost-sum"])
