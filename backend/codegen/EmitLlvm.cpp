@@ -82,6 +82,13 @@ static void registerOwnPasses(llvm::PassBuilder &builder) {
   });
 }
 
+/// Writes into the text of a module which pass was the last that a limit let run.
+static void nameLastPass(llvm::Module &module, llvm::StringRef pass) {
+  llvm::LLVMContext &context = module.getContext();
+  module.getOrInsertNamedMetadata(kLastLlvmPass)
+      ->addOperand(llvm::MDNode::get(context, llvm::MDString::get(context, pass)));
+}
+
 /// Runs the scalar clean-ups of the machine. The code is vector code already, so the vectorizer of
 /// loops stays off; there is one function, so there is no inliner beyond the functions that demand
 /// it.
@@ -97,8 +104,14 @@ static void optimize(llvm::Module &module, llvm::TargetMachine &machine, const L
   callbacks.registerBeforeNonSkippedPassCallback(
       [](llvm::StringRef, llvm::Any) { stopIfInterrupted(); });
   // Is not asked for the passes that LLVM cannot do without.
-  callbacks.registerShouldRunOptionalPassCallback(
-      [&](llvm::StringRef, llvm::Any) { return passLimit > 0 && passLimit--; });
+  std::string last;
+  callbacks.registerShouldRunOptionalPassCallback([&](llvm::StringRef name, llvm::Any) {
+    if (passLimit == 0)
+      return false;
+    last = name.str();
+    --passLimit;
+    return true;
+  });
   llvm::PassBuilder builder(&machine, tuning, std::nullopt, &callbacks);
   builder.registerModuleAnalyses(moduleAnalyses);
   builder.registerCGSCCAnalyses(callAnalyses);
@@ -119,6 +132,8 @@ static void optimize(llvm::Module &module, llvm::TargetMachine &machine, const L
   passes.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(functionPasses)));
   passes.addPass(llvm::GlobalDCEPass());
   passes.run(module, moduleAnalyses);
+  if (passLimit == 0 && !last.empty())
+    nameLastPass(module, last);
 }
 
 uint64_t tw::countCodeBytes(const std::string &object) {

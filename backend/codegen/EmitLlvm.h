@@ -13,6 +13,8 @@ namespace tw {
 
 /// The attribute of a module that says how many of LLVM's optional passes run; without it all do.
 inline constexpr llvm::StringLiteral kLlvmPassLimit = "tile.llvm_pass_limit";
+/// The metadata of a module of LLVM IR that names the last of them.
+inline constexpr llvm::StringLiteral kLastLlvmPass = "tilewright.last_pass";
 
 struct EmittedCode {
   std::string bytes;             // text or an object file

@@ -20,6 +20,7 @@ from .examples import Example
 _MOST_LLVM_PASSES = 1 << 16
 _LAST_STAGE = "llvm-dialect"
 _SCHEDULED = "scheduled"  # the stage in which accesses of shared memory and barriers stand side by side
+_LAST_PASS = re.compile(r"^!tilewright\.last_pass = !\{(!\d+)\}", re.MULTILINE)
 _ORDERING = "insert-barriers"
 _BUFFER = "simt.alloc_shared"
 _ACCESS = re.compile(r"\s*(?:%\S+ = )?simt\.(?:load|store|gather|dot)_shared\b|\s*simt\.async_copy\b")
@@ -41,11 +42,11 @@ class Found(Protocol):
 @dataclass(frozen=True)
 class WrongPass:
     """The pass that a search found: the first without which the fault is not there, and `number` of `count`
-    in the order of the pipeline. `name` is empty for a pass of LLVM, and if the fault is there without all
-    passes that may be left out: then it is in one of `candidates`, or in the kernel, which asks for its
-    device, if there are none. `change` is the first operation that the
-    pass changed, None where it changed nothing. `is_sure` is false if the kernel does not compile without
-    the pass, so that one before may be wrong."""
+    in the order of the pipeline, or if it `is_of_llvm` among LLVM's optional passes as they run. `name` is
+    empty, and `number` 0, if the fault is there without all passes that may be left out: then it is in one of
+    `candidates`, or in the kernel, which asks for its device, if there are none. `change` is the first
+    operation that the pass changed, None where it changed nothing. `is_sure` is false if the kernel does not
+    compile without the pass, so that one before may be wrong."""
 
     name: str
     number: int
@@ -53,14 +54,15 @@ class WrongPass:
     change: FirstChange | None = None
     candidates: tuple[str, ...] = ()
     is_sure: bool = True
+    is_of_llvm: bool = False
 
     def __str__(self) -> str:
         if not self.number:
             if not self.candidates:
                 return "wrong before the first pass: the kernel asks for the device that it is compiled for"
             return f"there without all optional passes, too: in one of {', '.join(self.candidates)}, or in LLVM"
-        if not self.name:
-            return f"wrong from LLVM's optional pass number {self.number} on; without it the result is right"
+        if self.is_of_llvm:
+            return f"pass {self.name!r} of LLVM, number {self.number} of its optional ones as they run"
         text = f"pass {self.name!r} ({self.number} of {self.count})"
         if self.change is not None:
             text += f", first operation that it changed: {self.change}"
@@ -106,7 +108,8 @@ def find_pass(launch: Launch, finding: Found, trials: Trials, tell: Told) -> Wro
         below, step = below + step, 2 * step
         if step > _MOST_LLVM_PASSES:
             return None
-    return WrongPass("", search.first(below, below + step) - len(passes.optional), len(passes.names))
+    limit = search.first(below, below + step)
+    return WrongPass(_llvm_pass(request, limit), limit - len(passes.optional), len(passes.names), is_of_llvm=True)
 
 
 @dataclass
@@ -137,6 +140,15 @@ class _Search:
             else:
                 right, self.is_sure = middle, self.last is False
         return wrong
+
+
+def _llvm_pass(request: Request, limit: int) -> str:
+    """The name of LLVM's pass that is the last with a limit."""
+    limited = request._replace(options=request.options._replace(pass_limit=limit))
+    text, _ = inspect_with_reports(limited, "llvm")
+    named = _LAST_PASS.search(text)
+    node = named and re.search(rf'^{re.escape(named[1])} = !{{!"([^"]*)"}}', text, re.MULTILINE)
+    return node[1] if node else "?"
 
 
 def _passes_of(request: Request) -> _Passes:
