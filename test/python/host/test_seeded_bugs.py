@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +40,10 @@ def run_seeded(bug: str, *words: str) -> subprocess.CompletedProcess[str]:
     """Run Python with the native module in which a bug is, or none."""
     package = Path(find_double("seeded/tilewright/__init__.py")).parents[1]
     environment = {**os.environ, "SEEDED_BUG": bug, "TILEWRIGHT_CACHE": "0", "PYTHONPATH": str(package)}
-    return subprocess.run([sys.executable, *words], capture_output=True, text=True, env=environment)
+    # Passes that fail leave reproducers in the folder for temporary files.
+    with tempfile.TemporaryDirectory() as folder:
+        environment["TMPDIR"] = folder
+        return subprocess.run([sys.executable, *words], capture_output=True, text=True, env=environment)
 
 
 def findings_of(bug: str, seeded: str) -> list[dict[str, Any]]:
