@@ -39,7 +39,7 @@ simt::AllocSharedOp tw::allocOf(Value buffer) {
 }
 
 bool tw::shareBytes(simt::AllocSharedOp a, simt::AllocSharedOp b) {
-  if (a == b)
+  if (!a || !b || a == b)
     return true;
   if (!a.getOffset() || !b.getOffset())
     return false;
