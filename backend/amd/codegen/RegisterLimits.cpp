@@ -1,4 +1,5 @@
-// The registers that a thread may have, and remarks on what was done to keep within that.
+// The registers that a thread may have and other options of launches, and remarks on what was
+// done to keep within the registers.
 #include "backend/amd/codegen/RegisterLimits.h"
 #include "backend/compile/Compiler.h"
 #include "backend/gpu/GpuCode.h"

@@ -1,4 +1,5 @@
-// The registers that a thread may have, and remarks on what was done to keep within that.
+// The registers that a thread may have and other options of launches, and remarks on what was
+// done to keep within the registers.
 #ifndef BACKEND_AMD_CODEGEN_REGISTERLIMITS_H
 #define BACKEND_AMD_CODEGEN_REGISTERLIMITS_H
 #include "backend/amd/machine/AmdArch.h"
