@@ -28,8 +28,8 @@ uint64_t bytesOf(simt::SharedType buffer);
 uint64_t bytesOf(simt::AllocSharedOp alloc);
 /// The allocation of a buffer or of a slot; null for what nothing here allocates.
 simt::AllocSharedOp allocOf(mlir::Value buffer);
-/// Returns true if two buffers have bytes in common. Without offsets, each has its own memory; null,
-/// what nothing here allocates, may be anywhere.
+/// Returns true if two buffers have bytes in common. Without offsets, each has its own memory;
+/// null, what nothing here allocates, may be anywhere.
 bool shareBytes(simt::AllocSharedOp a, simt::AllocSharedOp b);
 /// The buffers that are accessed, in the order of the kernel.
 std::vector<LiveBuffer> findLiveBuffers(mlir::Operation *kernel);
