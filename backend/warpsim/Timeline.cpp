@@ -7,7 +7,7 @@ using Kind = TimelineEvent::Kind;
 
 // More are of no use to people, and of some MB for a program that shows them.
 constexpr size_t kMostEvents = 1 << 16;
-// Of an event that has not ended.
+// The end of an event that has not ended.
 constexpr uint64_t kOpen = ~uint64_t(0);
 
 void Timeline::start(uint64_t number, bool isAsked) {

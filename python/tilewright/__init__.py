@@ -75,7 +75,7 @@ else:
     from .language.absent import names_of
 
     _refuse = names_of(__name__)
-    # What programs that only launch have no need of is imported at its first use: name -> its module.
+    # Names that programs which only launch do not need are imported at its first use: name -> its module.
     _LATER = {
         **dict.fromkeys(("jax", "simulation", "testing"), ""),
         "Package": "export.package",

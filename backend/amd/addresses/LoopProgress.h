@@ -1,4 +1,4 @@
-// What the iterations of a loop add to addresses for all threads.
+// The parts of addresses that the iterations of a loop add for all threads.
 #ifndef BACKEND_AMD_ADDRESSES_LOOPPROGRESS_H
 #define BACKEND_AMD_ADDRESSES_LOOPPROGRESS_H
 #include "mlir/IR/Builders.h"

@@ -86,14 +86,15 @@ static LogicalResult refuse(const CompileOptions &options, Operation *place,
   return error;
 }
 
-/// Returns an access in a loop until a condition holds that reads what other programs may write.
+/// Returns an access in a loop until a condition holds that reads what other programs may write. An
+/// atomic whose result nobody takes reads nothing.
 static Operation *findWait(Operation *kernel) {
   Operation *found = nullptr;
   kernel->walk([&](scf::WhileOp loop) {
     loop.walk([&](Operation *op) {
       auto load = dyn_cast<tile::LoadOp>(op);
       auto access = dyn_cast<tile::MemoryAccess>(op);
-      if ((load && load.getIsVolatile()) || (access && access.isAtomic()))
+      if ((load && load.getIsVolatile()) || (access && access.isAtomic() && !op->use_empty()))
         found = op;
     });
   });

@@ -11,7 +11,8 @@ from ..native.errors import with_visible_controls
 
 TURN, STEP, WAIT, COPY = range(4)  # TimelineEvent::Kind of backend/warpsim/Timeline.h
 UNIT = "a step: one instruction of any warp of the program, in the order in which they ran; no cycles and no time"
-# Of PTX, with or without a guard, and of LLVM's IR, with or without a result; there calls name what they are.
+# The opcode of PTX, with or without a guard, and of LLVM's IR, with or without a result; calls of the
+# latter name what they are.
 _OPERATION = re.compile(r"(?:@\S+\s+|%\S+ = )?([^\s;]+)")
 _CALLED = re.compile(r"\bcall\b[^@]*@(?:llvm\.)?([\w.$]+)\(")
 _CATEGORIES = {TURN: "turn", STEP: "step", WAIT: "wait", COPY: "copy"}

@@ -97,7 +97,7 @@ def _overlap_checks(kernel: ExportedKernel) -> Iterator[str]:
 
 
 def _reach_checks(kernel: ExportedKernel) -> Iterator[str]:
-    """Of tensors that are larger than offsets of 32 bits reach; on AMD's GPUs these count bytes."""
+    """Refuse tensors that are larger than offsets of 32 bits reach; on AMD's GPUs these count bytes."""
     for index, argument in schema_arguments(kernel):
         if argument.name in kernel.near_arrays:
             yield f'  checkReach(given{index}, {argument.element_bytes}, "{argument.name}", "{kernel.name}");'

@@ -42,7 +42,7 @@ def reason_of(module: str, name: str) -> str:
     return ""
 
 
-# What users call modules.
+# Modules, by what users call them.
 _ALIASES = {"tilewright": "tw", "tilewright.language": "tl", "tilewright.triton.language": "tl"}
 
 

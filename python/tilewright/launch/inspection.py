@@ -44,7 +44,7 @@ class Specialization:
         return cls(signature, constants)
 
 
-# What `kernel.explain` calls. `explain` registers it.
+# The function that `kernel.explain` calls. `explain` registers it.
 _explainer: Callable[..., Any] | None = None
 
 
@@ -163,7 +163,7 @@ class Inspection:
         return self.compile(data["signature"], constants, data["device"], **data["options"])
 
     def _repr_html_(self) -> str:
-        """What a notebook shows of the kernel: parameters, docstring, text, compiled variants."""
+        """HTML for notebooks: parameters, docstring, text, compiled variants."""
         from ..compile.notebook import kernel_as_html
 
         try:

@@ -40,12 +40,12 @@ class Finding:
 
     @property
     def is_of_compiler(self) -> bool:
-        """Whether no kernel can be at fault: it knows no shared memory, and means the same everywhere."""
+        """Tell whether no kernel can be at fault: it knows no shared memory, and means the same everywhere."""
         return self.kind not in _OF_KERNELS or self.is_in_shared
 
     @property
     def is_in_shared(self) -> bool:
-        """Whether the place of the fault is a buffer of a program, none of the arrays."""
+        """Tell whether the place of the fault is a buffer of a program, none of the arrays."""
         place = _PLACE.search(self.message)
         return place is not None and place[1] not in self.case.arrays
 

@@ -82,7 +82,7 @@ class Launch:
         return self._run(case, way, arguments, lambda: start(**arguments, **self.options))
 
     def request(self, case: Example, way: Way) -> Request:
-        """What the launch of a case compiles, without compiling it."""
+        """Return the request that the launch of a case compiles, without compiling it."""
         found: list[Request] = []
         token = hooks.plan.set(found.append)
         try:

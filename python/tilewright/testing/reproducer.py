@@ -21,7 +21,7 @@ _COPY = "kernel.py"
 
 @dataclass(frozen=True)
 class Asked:
-    """What `check` was asked, as far as a script repeats it."""
+    """The arguments of `check`, as far as a script repeats them."""
 
     launch: Launch
     signature: Mapping[str, str]

@@ -120,7 +120,7 @@ def _spoken(question: Question) -> str:
 
 
 def _wait(job: _Job, slot: str, question: Question, only: Any = None) -> Any:
-    """What rank 0 has chosen for a key; `only`, where there is one, if rank 0 has no others."""
+    """The choice of rank 0 for a key; `only`, where there is one, if rank 0 has no others."""
     begun = json.loads(_read(job, f"{slot}/begun", question, "has not launched it for these"))
     for field, what in (("meaning", "another text of"), ("candidates", "other configurations of")):
         if begun[field] != getattr(question, field):

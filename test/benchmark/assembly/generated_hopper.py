@@ -41,7 +41,7 @@ PRODUCTS = re.compile(r"[HQI]G?MMA")
 
 @dataclass
 class Code:
-    """What a compiler made of one form of a row, or why it made nothing."""
+    """The code that a compiler made of one form of a row, or why it made none."""
 
     ptx_ms: float = 0.0
     whole_ms: float = 0.0
@@ -58,7 +58,7 @@ Codes = dict[str, dict[str, dict[str, Code]]]  # by row, compiler and form
 
 
 def run_side(language: str, folder: str, wanted: str = "") -> dict[str, Any]:
-    """What one compiler makes of the rows whose names have `wanted`, in a process of its own."""
+    """The code that one compiler makes of the rows whose names have `wanted`, in a process of its own."""
     environment = {**os.environ, "BENCHMARK_LANGUAGE": language, "TILEWRIGHT_CACHE": "0"}
     environment["CUDA_TILE_CACHE_DIR"] = "0"
     if language != "tilewright":
@@ -81,7 +81,7 @@ def assemble(row: Row, stem: pathlib.Path, assembler: str) -> int:
 
 
 def read(stem: pathlib.Path, warnings: int, times: list[dict[str, Any]]) -> Code:
-    """What machine code has, and the medians of the times."""
+    """The instructions of machine code, and the medians of the times."""
     cubin = str(stem.with_suffix(".cubin"))
     text, whole = sass.run_nvdisasm("-c", cubin), sass.run_nvdisasm(cubin)
     _, loops = sass.parse(text)
@@ -155,7 +155,7 @@ def cell(row: Row, codes: dict[str, dict[str, Code]], language: str, form: str, 
 
 
 def outcome(row: Row, code: Code) -> str:
-    """Whether a form of ours meets the row's goals."""
+    """Tell whether a form of ours meets the row's goals."""
     numbers = [(code.loops[0], row.goal)]
     if row.loader_goal:  # without a loop of its own, the copies are in the loop of products
         numbers.append((code.loader, row.loader_goal))

@@ -73,7 +73,7 @@ def compile_tilewright(kernels: ModuleType, name: str, arch: str) -> dict[str, A
 
 
 def triton_source(kernel: Any, entries: list[str], constants: dict[str, Any], is_amd: bool) -> Any:
-    """What Triton compiles, of a kernel with the types of `SIGNATURES`."""
+    """The source that Triton compiles, of a kernel with the types of `SIGNATURES`."""
     from triton.compiler import ASTSource
 
     # What equals 1 is a constant in Triton.

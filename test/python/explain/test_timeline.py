@@ -11,25 +11,13 @@ from typing import Any
 import numpy as np
 import pytest
 import tilewright as tw
+from masked_kernels import matmul
 from tilewright.explain.timeline import chrome_trace
 from tilewright.tools.cli import main
 
 pytestmark = pytest.mark.usefixtures("compiler")
 DEVICES = ("sim:sm_80", "sim:sm_90a", "sim:gfx942")
 SIZE = {"M": 32, "N": 64, "K": 200}
-
-
-@tw.jit
-def matmul(c, a, b, M, N, K, BM: tw.constexpr, BN: tw.constexpr, BK: tw.constexpr):
-    m = (tw.program_id(0) * BM + tw.arange(0, BM))[:, None]
-    n = tw.arange(0, BN)[None, :]
-    total = tw.zeros((BM, BN), tw.float32)
-    for start in range(0, K, BK):
-        k = start + tw.arange(0, BK)
-        x = tw.load(a + m * K + k[None, :], mask=(m < M) & (k[None, :] < K), other=0.0)
-        y = tw.load(b + k[:, None] * N + n, mask=(k[:, None] < K) & (n < N), other=0.0)
-        total = tw.dot(x, y, total)
-    tw.store(c + m * N + n, total, mask=(m < M) & (n < N))
 
 
 @tw.jit

@@ -78,7 +78,32 @@ def wait_for_the_one_before(turn, out):
     tw.atomic_add(turn, 1)
 
 
+@tw.jit
+def wait_for_a_flag(flag, out):
+    while tw.load(flag, volatile=True) == 0:
+        pass
+    tw.store(out + tw.program_id(0), 1)
+
+
+@tw.jit
+def count_down(n, out):
+    left = tw.load(n + tw.program_id(0))
+    while left > 0:
+        tw.atomic_add(out + tw.program_id(0), 1)
+        left -= 1
+
+
+def test_loops_that_only_add_to_memory_are_no_waits(compiler: None) -> None:
+    n, out = np.arange(20, dtype=np.int32), np.zeros(20, np.int32)
+    with tw.device("sim:gfx942"):
+        count_down[20](n, out, swizzle_programs="xcd")
+    np.testing.assert_array_equal(out, n)
+
+
 def test_programs_that_wait_for_others_keep_their_order(compiler: None) -> None:
+    with pytest.raises(tw.TilewrightError, match="TW0332") as error:
+        wait_for_a_flag.compile({"flag": "*i32", "out": "*i32"}, {}, device="amd:gfx950", swizzle_programs="xcd")
+    assert "while tw.load(flag, volatile=True) == 0:" in str(error.value)
     with pytest.raises(tw.TilewrightError, match="TW0332") as error:
         wait_for_the_one_before.compile({"turn": "*i32", "out": "*i32"}, {}, device="amd:gfx942", swizzle_programs="xcd")
     assert "while tw.atomic_add(turn, 0) != program:" in str(error.value)

@@ -8,6 +8,7 @@ import os
 import sys
 from typing import Any, NamedTuple
 
+import masked_kernels
 import tilewright as tw
 from tilewright.testing import check
 
@@ -28,33 +29,11 @@ def add_rows(out, x, rows, BLOCK: tw.constexpr):
     tw.store(out + i, total)
 
 
-@tw.jit
-def softmax(out, x, columns, BLOCK: tw.constexpr):
-    i = tw.arange(0, BLOCK)
-    row = tw.program_id(0) * columns
-    value = tw.load(x + row + i, mask=i < columns, other=float("-inf"))
-    value = tw.exp(value - tw.max(value, axis=0))
-    tw.store(out + row + i, value / tw.sum(value, axis=0), mask=i < columns)
-
-
 @tw.jit(specialize="shape")
 def matmul(c, a, b, M, N, K, BM: tw.constexpr, BN: tw.constexpr, BK: tw.constexpr):
     m = (tw.program_id(0) * BM + tw.arange(0, BM))[:, None]
     n = (tw.program_id(1) * BN + tw.arange(0, BN))[None, :]
     total = tw.full((BM, BN), 0.5, tw.float32)
-    for start in range(0, K, BK):
-        k = start + tw.arange(0, BK)
-        x = tw.load(a + m * K + k[None, :], mask=(m < M) & (k[None, :] < K), other=0.0)
-        y = tw.load(b + k[:, None] * N + n, mask=(k[:, None] < K) & (n < N), other=0.0)
-        total = tw.dot(x, y, total)
-    tw.store(c + m * N + n, total, mask=(m < M) & (n < N))
-
-
-@tw.jit
-def general_matmul(c, a, b, M, N, K, BM: tw.constexpr, BN: tw.constexpr, BK: tw.constexpr):
-    m = (tw.program_id(0) * BM + tw.arange(0, BM))[:, None]
-    n = (tw.program_id(1) * BN + tw.arange(0, BN))[None, :]
-    total = tw.zeros((BM, BN), tw.float32)
     for start in range(0, K, BK):
         k = start + tw.arange(0, BK)
         x = tw.load(a + m * K + k[None, :], mask=(m < M) & (k[None, :] < K), other=0.0)
@@ -115,25 +94,25 @@ BOXES = (
     {"out": "*fp32", "x": "*fp32", "M": "i32", "N": "i32"}, {"BM": 16, "BN": 16},
     {"out": "M*N", "x": "M*N", "M": 40, "N": 40}, ("cdiv(M, BM)", "cdiv(N, BN)"),
 )  # fmt: skip
-PIPELINED = products(general_matmul, "sim:sm_80", "fp16", (32, 64, 192), (32, 64, 32), 1)
+PIPELINED = products(masked_kernels.matmul, "sim:sm_80", "fp16", (32, 64, 192), (32, 64, 32), 1)
 TRIALS = {
     "mask-off-by-one": Trial(subtract, *FLAT, "cdiv(n, BLOCK)", ("sim:sm_80",)),
     "swapped-difference": Trial(subtract, *FLAT, "cdiv(n, BLOCK)", ("cpu", "sim:gfx942")),
     "merged-loads": Trial(subtract, *FLAT, "cdiv(n, BLOCK)", ("cpu",)),
-    "hoisted-index": products(general_matmul, "cpu", "fp32", (16, 32, 70), (16, 32, 16), 1),
+    "hoisted-index": products(masked_kernels.matmul, "cpu", "fp32", (16, 32, 70), (16, 32, 16), 1),
     "lost-step": Trial(
         add_rows, {"out": "*fp32", "x": "*fp32", "rows": "i32"}, {"BLOCK": 64},
         {"out": 64, "x": "rows*BLOCK", "rows": 5}, 1, ("cpu", "sim:sm_80"),
     ),
     "lost-sum": products(matmul, "cpu", "fp32", (64, 64, 72), (64, 64, 8), 1),
-    "lost-rest": products(general_matmul, "sim:sm_80", "fp16", (32, 64, 50), (32, 64, 32), 1),
+    "lost-rest": products(masked_kernels.matmul, "sim:sm_80", "fp16", (32, 64, 50), (32, 64, 32), 1),
     "mixed-buffers": Trial(two_products, *SQUARES, ("cpu",)),
     "swapped-lowered": Trial(subtract, *FLAT, "cdiv(n, BLOCK)", ("cpu",)),
     "wide-bound": Trial(lower_triangle, *TILES, ("sim:sm_80",), 1),
-    "lost-other": Trial(softmax, *ROWS, ("sim:gfx942",), 1),
+    "lost-other": Trial(masked_kernels.softmax, *ROWS, ("sim:gfx942",), 1),
     "other-slot": PIPELINED,
     "short-wait": PIPELINED,
-    "missing-barrier": Trial(softmax, *ROWS, ("sim:sm_80", "sim:sm_90a"), 1),
+    "missing-barrier": Trial(masked_kernels.softmax, *ROWS, ("sim:sm_80", "sim:sm_90a"), 1),
     "swapped-vectors": Trial(subtract, *FLAT, "cdiv(n, BLOCK)", ("cpu",), 1),
     "loose-box": Trial(copy_boxes, *BOXES, ("sim:sm_80",)),
 }  # fmt: skip

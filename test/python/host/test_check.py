@@ -23,6 +23,8 @@ pytestmark = pytest.mark.usefixtures("compiler")
 ROWS = {"out": "*fp32", "x": "*fp32", "n": "i32"}
 FOLLOWING: dict[str, Any] = {"example": {"out": "n", "x": "n", "n": 300}, "grid": "cdiv(n, BLOCK)"}
 
+# Kernels of test/kernels are imported by the tests that check them: reproducers load this file by itself.
+
 
 @tw.jit
 def double(out, x, n, BLOCK: tw.constexpr):
@@ -78,28 +80,6 @@ def differs_on_gpus(out, x, n, BLOCK: tw.constexpr):
 
 
 @tw.jit
-def softmax(out, x, columns, BLOCK: tw.constexpr):
-    i = tw.arange(0, BLOCK)
-    row = tw.program_id(0) * columns
-    value = tw.load(x + row + i, mask=i < columns, other=float("-inf"))
-    value = tw.exp(value - tw.max(value, axis=0))
-    tw.store(out + row + i, value / tw.sum(value, axis=0), mask=i < columns)
-
-
-@tw.jit
-def matmul(c, a, b, M, N, K, BM: tw.constexpr, BN: tw.constexpr, BK: tw.constexpr):
-    m = (tw.program_id(0) * BM + tw.arange(0, BM))[:, None]
-    n = (tw.program_id(1) * BN + tw.arange(0, BN))[None, :]
-    total = tw.zeros((BM, BN), tw.float32)
-    for start in range(0, K, BK):
-        k = start + tw.arange(0, BK)
-        x = tw.load(a + m * K + k[None, :], mask=(m < M) & (k[None, :] < K), other=0.0)
-        y = tw.load(b + k[:, None] * N + n, mask=(k[:, None] < K) & (n < N), other=0.0)
-        total = tw.dot(x, y, total)
-    tw.store(c + m * N + n, total, mask=(m < M) & (n < N))
-
-
-@tw.jit
 def rows_of(out, table, index, T, V, D, BLOCK: tw.constexpr):
     i = tw.arange(0, BLOCK)
     row = tw.load(index + tw.program_id(0))
@@ -133,6 +113,8 @@ def test_nothing_is_found_in_a_kernel_that_is_right() -> None:
 
 @pytest.mark.parametrize("type", ["fp32", "fp16", "bf16"])
 def test_products_and_their_sums_may_be_reordered(type: str) -> None:
+    from masked_kernels import matmul
+
     signature = {"c": "*fp32", "a": f"*{type}", "b": f"*{type}", "M": "i32", "N": "i32", "K": "i32"}
     example = {"c": "M*N", "a": "M*K", "b": "K*N", "M": 33, "N": 48, "K": 65}
     grid = ("cdiv(M, BM)", "cdiv(N, BN)")
@@ -140,6 +122,8 @@ def test_products_and_their_sums_may_be_reordered(type: str) -> None:
 
 
 def test_sums_of_many_elements_may_be_reordered() -> None:
+    from masked_kernels import matmul
+
     signature = {"c": "*fp32", "a": "*fp32", "b": "*fp32", "M": "i32", "N": "i32", "K": "i32"}
     example = {"c": "M*N", "a": "M*K", "b": "K*N", "M": 32, "N": 48, "K": 500}
     tiles = {"BM": 64, "BN": 64, "BK": 32}
@@ -147,6 +131,8 @@ def test_sums_of_many_elements_may_be_reordered() -> None:
 
 
 def test_nothing_is_found_in_a_softmax() -> None:
+    from masked_kernels import softmax
+
     signature = {"out": "*fp32", "x": "*fp32", "columns": "i32"}
     # The block holds a row: sizes of arrays that name no number keep numbers at most at the example's.
     example = {"out": 192, "x": 192, "columns": 64}
@@ -377,6 +363,8 @@ def test_with_ever_fewer_passes_kernels_compute_the_same() -> None:
 
 
 def test_with_ever_fewer_passes_products_compute_the_same() -> None:
+    from masked_kernels import matmul
+
     signature = {"c": "*fp32", "a": "*fp16", "b": "*fp16", "M": "i32", "N": "i32", "K": "i32"}
     example = {"c": "M*N", "a": "M*K", "b": "K*N", "M": 64, "N": 64, "K": 80}
     tiles = {"BM": 64, "BN": 64, "BK": 32}

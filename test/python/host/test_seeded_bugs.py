@@ -16,6 +16,7 @@ from driver_doubles import find_double
 
 pytestmark = pytest.mark.usefixtures("compiler")
 SESSION = Path(seeded_session.__file__)
+KERNELS = SESSION.parents[2] / "kernels"
 # By bug, the pass that it stands behind, and the kind of the finding that names it.
 NAMED = {
     "mask-off-by-one": ("combine-ops", "bounds"),
@@ -39,7 +40,7 @@ NAMED = {
 def run_seeded(bug: str, *words: str) -> subprocess.CompletedProcess[str]:
     """Run Python with the native module in which a bug is, or none."""
     package = Path(find_double("seeded/tilewright/__init__.py")).parents[1]
-    environment = {**os.environ, "SEEDED_BUG": bug, "TILEWRIGHT_CACHE": "0", "PYTHONPATH": str(package)}
+    environment = {**os.environ, "SEEDED_BUG": bug, "TILEWRIGHT_CACHE": "0", "PYTHONPATH": f"{package}:{KERNELS}"}
     # Passes that fail leave reproducers in the folder for temporary files.
     with tempfile.TemporaryDirectory() as folder:
         environment["TMPDIR"] = folder

@@ -48,8 +48,8 @@ class Record:
 
     @property
     def question(self) -> tuple[str, ...]:
-        """What the record answers: everything but the device, the build and the measurements. Arrays of
-        torch, NumPy and JAX with equal elements are alike."""
+        """The question that the record answers: everything but the device, the build and the measurements.
+        Arrays of torch, NumPy and JAX with equal elements are alike."""
         types = [name.removeprefix("torch.") for name in self.types]
         return (self.kernel, self.meaning, self.candidates, _text(self.key), _text(types))
 
