@@ -87,9 +87,14 @@ void LayoutChooser::chooseCarried(ValueRange inner, ValueRange first, ValueRange
 }
 
 void LayoutChooser::chooseLoop(scf::ForOp loop) {
+  // What is computed from carried tiles may stay in the layout that they come in.
+  for (auto [argument, init] : llvm::zip(loop.getRegionIterArgs(), loop.getInitArgs())) {
+    choice.forgetOwn(argument);
+    choice.setOwn(argument, choice.ownOf(init));
+  }
+  chooseIn(*loop.getBody());
   for (Value argument : loop.getRegionIterArgs())
     choice.forgetOwn(argument);
-  chooseIn(*loop.getBody());
   chooseCarried(loop.getRegionIterArgs(), loop.getInitArgs(), loop.getYieldedValues());
   for (auto [result, argument] : llvm::zip(loop.getResults(), loop.getRegionIterArgs()))
     choice.setOwn(result, choice.ownOf(argument));
@@ -133,7 +138,9 @@ void LayoutChooser::chooseBranch(scf::IfOp branch) {
                                           branch.elseYield().getResults())) {
     if (!isTile(result))
       continue;
-    LayoutAttr layout = choice.ownOf(yes);
+    // The layout of matrix instructions is given; what is computed otherwise can be in others.
+    bool isGiven = isa_and_nonnull<MmaOp>(no.getDefiningOp());
+    LayoutAttr layout = choice.ownOf(isGiven ? no : yes);
     if (!layout)
       layout = choice.ownOf(no);
     if (!layout)

@@ -151,6 +151,11 @@ double LayoutCost::reloadCost(LoadOp load, LayoutAttr layout) {
   return cost;
 }
 
+double LayoutCost::gatherCost(GatherOp gather, LayoutAttr layout) {
+  return loopWeightOf(gather) * 2 * wordsOf(gather.getType(), layout.getValue()) +
+         costOf(gather.getIndices(), layout);
+}
+
 double LayoutCost::costOf(Value tile, LayoutAttr layout) {
   tile = choice.identify(tile);
   LayoutAttr own = choice.ownOf(tile);
@@ -165,6 +170,8 @@ double LayoutCost::costOf(Value tile, LayoutAttr layout) {
     cost = std::min(cost, recomputationCost(tile, layout));
   else if (auto load = dyn_cast_or_null<LoadOp>(op))
     cost = std::min(cost, reloadCost(load, layout));
+  else if (auto gather = dyn_cast_or_null<GatherOp>(op))
+    cost = std::min(cost, gatherCost(gather, layout));
   else if (!own)
     cost = 0; // a carried tile that is not decided yet
   knownCosts[{tile, layout}] = cost;

@@ -21,13 +21,12 @@ struct LayoutRewrite {
   Value convert(Value tile, LayoutAttr layout, Operation *user);
   Value recompute(Value tile, LayoutAttr layout, Operation *user);
   void retype(Operation *op, LayoutAttr layout, Operation *user);
-  /// Gives a recomputable operation, or one that accesses memory, its operands for results in
-  /// `layout`.
+  /// Gives a recomputable operation, a gather, or one that accesses memory, its operands for
+  /// results in `layout`.
   void setOperands(Operation *op, LayoutAttr layout, Operation *user);
 
   void rewrite(Operation *op);
   void rewriteStore(StoreOp store);
-  void rewriteGather(GatherOp gather);
   void rewriteProduct(Operation *op);
   void rewriteTerminator(Operation *op);
   void rewriteWhile(scf::WhileOp loop);
@@ -70,7 +69,9 @@ void LayoutRewrite::setOperands(Operation *op, LayoutAttr layout, Operation *use
     if (!isTile(operand.get()))
       continue;
     LayoutAttr needed = layout;
-    if (isRecomputable(op))
+    if (auto gather = dyn_cast<GatherOp>(op); gather && operand.get() == gather.getSource())
+      needed = choice.workingFor(operand.get());
+    else if (isRecomputable(op))
       needed = choice.attributeOf(*operandLayout(op, layout.getValue()));
     operand.set(make(operand.get(), needed, user));
   }
@@ -125,6 +126,8 @@ Value LayoutRewrite::make(Value tile, LayoutAttr layout, Operation *user) {
     isNewCheaper = cost.recomputationCost(tile, layout) <= conversion;
   else if (auto load = dyn_cast_or_null<LoadOp>(op))
     isNewCheaper = cost.reloadCost(load, layout) < conversion;
+  else if (auto gather = dyn_cast_or_null<GatherOp>(op))
+    isNewCheaper = cost.gatherCost(gather, layout) < conversion;
   if (isNewCheaper)
     return recompute(tile, layout, user);
   return versions[{tile, layout}] = convert(tile, layout, user);
@@ -178,23 +181,18 @@ void LayoutRewrite::rewriteStore(StoreOp store) {
   setOperands(store, layout, store);
 }
 
-void LayoutRewrite::rewriteGather(GatherOp gather) {
-  LayoutAttr layout = choice.workingOf(gather);
-  setEach(gather, gather.getSourceMutable());
-  gather.getIndicesMutable().assign(make(gather.getIndices(), layout, gather));
-  setResults(gather);
-}
-
 /// The factors of matrix instructions are in the instruction's fragments.
 void LayoutRewrite::rewriteProduct(Operation *op) {
+  constexpr unsigned accumulator = 2;
   if (auto mma = dyn_cast<MmaOp>(op)) {
-    LinearLayout a = layoutOfOperand(mma, MmaOperand::A), b = layoutOfOperand(mma, MmaOperand::B);
-    mma.getAMutable().assign(make(mma.getA(), choice.attributeOf(a), op));
-    mma.getBMutable().assign(make(mma.getB(), choice.attributeOf(b), op));
+    for (OpOperand &operand : op->getOpOperands())
+      if (operand.getOperandNumber() != accumulator) {
+        LinearLayout layout = layoutOfOperand(mma, MmaOperand(operand.getOperandNumber()));
+        operand.set(make(operand.get(), choice.attributeOf(layout), op));
+      }
   } else {
     setEach(op, MutableOperandRange(op, 0, 2));
   }
-  constexpr unsigned accumulator = 2;
   op->setOperand(accumulator,
                  make(op->getOperand(accumulator), choice.ownOf(op->getResult(0)), op));
   setResults(op);
@@ -232,9 +230,8 @@ void LayoutRewrite::rewrite(Operation *op) {
         setOperands(op, choice.workingOf(op), op);
         setResults(op);
       })
-      .Case([&](GatherOp gather) { rewriteGather(gather); })
       .Case<DotOp, MmaOp>([&](auto) { rewriteProduct(op); })
-      .Case<tile::MemoryAccess, tile::InlineAsmOp>([&](auto) {
+      .Case<tile::MemoryAccess, tile::InlineAsmOp, GatherOp>([&](auto) {
         setOperands(op, choice.ownOf(op->getResult(0)), op);
         setLayoutOfResults(op, choice.ownOf(op->getResult(0)));
       })

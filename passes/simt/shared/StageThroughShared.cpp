@@ -162,11 +162,41 @@ static void stageScan(Staging &staging, ScanOp op) {
 
 //===-- Gathers and products -----------------------------------------------------------------===//
 
+/// The slot that a tile is read from, if it is one of an iteration's copies; else null.
+static Value slotOf(Value tile) {
+  if (auto conversion = tile.getDefiningOp<ConvertLayoutOp>())
+    tile = conversion.getSource();
+  auto load = tile.getDefiningOp<LoadSharedOp>();
+  return load && load.getBuffer().getDefiningOp<SlotOp>() ? load.getBuffer() : Value();
+}
+
+/// The buffer that a tile was written to before an operation, and nothing else is; or null.
+static Value bufferBefore(Operation *op, Value tile) {
+  for (Operation *user : tile.getUsers()) {
+    auto store = dyn_cast<StoreSharedOp>(user);
+    Operation *around = store ? store->getBlock()->findAncestorOpInBlock(*op) : nullptr;
+    if (!around || !store->isBeforeInBlock(around))
+      continue;
+    auto alloc = store.getBuffer().getDefiningOp<AllocSharedOp>();
+    bool isWhole = alloc && llvm::all_of(alloc->getUsers(), [&](Operation *other) {
+                     return other == store || isa<LoadSharedOp, GatherSharedOp>(other);
+                   });
+    if (isWhole)
+      return store.getBuffer();
+  }
+  return {};
+}
+
+/// Gathers from where the tile is in shared memory, or from a buffer of its own.
 static void stageGather(Staging &staging, GatherOp op) {
   Type source = op.getSource().getType();
   SmallVector<int32_t> order = rowMajorOrder(shapeOf(source).size());
-  Value buffer =
-      staging.store(op.getSource(), sharedLayout(shapeOf(source), order), "source of gather");
+  Value buffer = slotOf(op.getSource());
+  if (!buffer)
+    buffer = bufferBefore(op, op.getSource());
+  if (!buffer)
+    buffer =
+        staging.store(op.getSource(), sharedLayout(shapeOf(source), order), "source of gather");
   Value result = GatherSharedOp::create(staging.builder, op.getLoc(), op.getType(), buffer,
                                         op.getIndices(), op.getAxis());
   op.replaceAllUsesWith(result);
@@ -176,10 +206,8 @@ static void stageGather(Staging &staging, GatherOp op) {
 static void stageDot(Staging &staging, DotOp op) {
   const LinearLayout &acc = layoutOf(op.getType());
   auto stage = [&](Value operand, bool isRight, StringRef purpose) -> Value {
-    // Of an iteration's copies, the product reads the slot itself.
-    if (auto load = operand.getDefiningOp<LoadSharedOp>())
-      if (load.getBuffer().getDefiningOp<SlotOp>())
-        return load.getBuffer();
+    if (Value slot = slotOf(operand))
+      return slot;
     LinearLayout reads = dotOperandReads(acc, shapeOf(operand.getType()), isRight);
     unsigned bytes = elementBytes(elementTypeOf(operand.getType()));
     return staging.store(operand,

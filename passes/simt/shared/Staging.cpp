@@ -1,6 +1,7 @@
 // Writes the code that moves tiles through buffers in shared memory.
 #include "passes/simt/shared/Staging.h"
 #include "ir/Diagnostic.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 using namespace tw;
@@ -56,6 +57,24 @@ Value Staging::convert(Value value, Type type, StringRef purpose) {
 /// Above this a read stays where it is: it would keep too much shared memory occupied.
 static constexpr int64_t kSunkBytes = 16 << 10;
 
+/// The branch of a condition that has all uses of a read, directly below the read's block; or null.
+static Region *onlyBranchWith(LoadSharedOp load) {
+  Region *only = nullptr;
+  for (Operation *user : load->getUsers()) {
+    Operation *around = load->getBlock()->findAncestorOpInBlock(*user);
+    auto condition = dyn_cast_or_null<scf::IfOp>(around);
+    if (!condition || around == user)
+      return nullptr;
+    Region *branch = condition.getThenRegion().isAncestor(user->getParentRegion())
+                         ? &condition.getThenRegion()
+                         : &condition.getElseRegion();
+    if (only && only != branch)
+      return nullptr;
+    only = branch;
+  }
+  return only;
+}
+
 void tw::simt::sinkLoads(Block &block) {
   SmallVector<LoadSharedOp> loads(block.getOps<LoadSharedOp>());
   for (LoadSharedOp load : llvm::reverse(loads)) {
@@ -63,6 +82,9 @@ void tw::simt::sinkLoads(Block &block) {
     if (buffer.getLayout().getValue().numElements() * elementBytes(buffer.getElementType()) >
         kSunkBytes)
       continue;
+    // A branch that is not taken needs no registers for it.
+    if (Region *branch = onlyBranchWith(load))
+      load->moveBefore(&branch->front(), branch->front().begin());
     Operation *before = load->getNextNode();
     auto mayPass = [&](Operation *op) {
       return op->getNumRegions() == 0 && !op->hasTrait<OpTrait::IsTerminator>() &&

@@ -75,6 +75,21 @@ func.func @gather(%x: tensor<128xf32, #index>, %i: tensor<128xi32, #index>) -> t
   return %y : tensor<128xf32, #index>
 }
 
+// A tile that is in shared memory is gathered from there.
+// CHECK-LABEL: @gather_again
+func.func @gather_again(%x: tensor<128xf32, #index>, %i: tensor<128xi32, #index>, %c: i1) -> tensor<128xf32, #index> {
+  // CHECK: %[[BUFFER:.*]] = simt.alloc_shared
+  // CHECK-COUNT-2: simt.gather_shared %[[BUFFER]]
+  %y = tile.gather %x[%i] axis 0 : tensor<128xf32, #index>, tensor<128xi32, #index> -> tensor<128xf32, #index>
+  %z = scf.if %c -> tensor<128xf32, #index> {
+    %w = tile.gather %x[%i] axis 0 : tensor<128xf32, #index>, tensor<128xi32, #index> -> tensor<128xf32, #index>
+    scf.yield %w : tensor<128xf32, #index>
+  } else {
+    scf.yield %y : tensor<128xf32, #index>
+  }
+  return %z : tensor<128xf32, #index>
+}
+
 // CHECK-LABEL: @barrier
 func.func @barrier() {
   // CHECK: simt.barrier
