@@ -125,6 +125,25 @@ def attention(
 
 
 @jit
+def matmul_mxfp8(a, a_scale, b, b_scale, c, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+    m = tl.program_id(0) * BM + tl.arange(0, BM)
+    n = tl.program_id(1) * BN + tl.arange(0, BN)
+    k, group = tl.arange(0, BK), tl.arange(0, BK // 32)
+    a += m[:, None] * K + k[None, :]
+    b += n[None, :] * K + k[:, None]
+    a_scale += m[:, None] * (K // 32) + group[None, :]
+    b_scale += n[:, None] * (K // 32) + group[None, :]
+    acc = tl.zeros([BM, BN], tl.float32)
+    for _ in range(0, K, BK):
+        acc = tl.dot_scaled(tl.load(a), tl.load(a_scale), "e4m3", tl.load(b), tl.load(b_scale), "e4m3", acc)
+        a += BK
+        b += BK
+        a_scale += BK // 32
+        b_scale += BK // 32
+    tl.store(c + m[:, None] * N + n[None, :], acc)
+
+
+@jit
 def unrolled(out, x, n, step, PARTS: tl.constexpr, SIZE: tl.constexpr):
     r = tl.arange(0, SIZE)[:, None]
     c = tl.arange(0, SIZE)[None, :]
@@ -143,7 +162,9 @@ SIGNATURES = {
     "matmul": "*fp16:16 *fp16:16 *fp16:16 i32:16 i32:16 i32:16 i32:16 i32:1 i32:16 i32:1 i32:16 i32:1",
     "attention": "*fp16:16 *fp16:16 *fp16:16 *fp16:16 fp32 i32:16 i32:16 i32:16",
     "unrolled": "*fp32:16 *fp32:16 i32 i32",
+    "matmul_mxfp8": "*fp8e4nv:16 *u8:16 *fp8e4nv:16 *u8:16 *fp32:16 i32:16 i32:16",
 }
+AMD_ONLY = ("matmul_mxfp8",)  # compared for AMD's GPUs alone
 ROW = {"BLOCK": 1024}
 CONSTANTS = {
     "add": ROW,
@@ -152,6 +173,7 @@ CONSTANTS = {
     "matmul": {"BM": 128, "BN": 128, "BK": 32, "GROUP": 8, "MOST": None},
     "attention": {"BM": 128, "BN": 64, "D": 64, "CAUSAL": True},
     "unrolled": {"PARTS": 64, "SIZE": 32},
+    "matmul_mxfp8": {"BM": 128, "BN": 128, "BK": 128},
 }
 NUM_WARPS = 4
 NUM_STAGES = {"matmul": 4}  # others: 3

@@ -124,6 +124,8 @@ def main(language: str, arch: str, repetitions: int, folder: str) -> None:
     for repetition in range(repetitions + 1):
         kernels = fresh_kernels(folder, repetition)
         for name in kernels.SIGNATURES:
+            if name in kernels.AMD_ONLY and not is_amd(arch):
+                continue
             run = compile_one(kernels, name, arch)
             for ending, data in run.pop("files").items():
                 content = data.encode() if isinstance(data, str) else data
