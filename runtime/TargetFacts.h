@@ -31,7 +31,9 @@ struct TargetFacts {
   DeviceMemoryNames memory;
   /// How kernels and their callers ask for the maker and the machine: ("cpu", "x86-64-v3").
   std::string backend, arch;
-  uint64_t sharedBytes = 0;        // that one program may have; 0 where there is no such memory
+  uint64_t sharedBytes = 0; // that one program may have; 0 where there is no such memory
+  /// Extents m, n and k of the instructions that multiply scaled floats of 8 and 4 bits.
+  std::vector<std::array<unsigned, 3>> scaledProducts;
   uint64_t processorRegisters = 0; // that programs share at a time; 0: nobody says
   /// The words of `CompileOptions::extra` that not all targets heed.
   std::vector<std::string> options;

@@ -6,6 +6,7 @@
 #include "backend/amd/codegen/RegisterLimits.h"
 #include "backend/amd/device/HipDriver.h"
 #include "backend/amd/device/HipGpu.h"
+#include "backend/amd/machine/AmdMatrices.h"
 #include "backend/gpu/device/GpuDevice.h"
 #include "backend/gpu/device/InstalledGpus.h"
 #include "backend/reference/ReferenceDevice.h"
@@ -40,6 +41,10 @@ static TargetKind kindOfArchs(const char *name) {
     facts.arch = name;
     facts.warpSize = arch->warpSize;
     facts.sharedBytes = arch->sharedBytes;
+    for (const amd::MatrixInstruction *row : amd::matrixTable(*arch))
+      if (std::array<unsigned, 3> extents = {row->m, row->n, row->k};
+          !row->scales.empty() && !llvm::is_contained(facts.scaledProducts, extents))
+        facts.scaledProducts.push_back(extents);
   };
   return kind;
 }

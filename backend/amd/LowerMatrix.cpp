@@ -82,6 +82,28 @@ static Value callMfma(Lowering &lowering, const MatrixInstruction &row, Value fi
                        {first, second, sums, none, none, none});
 }
 
+/// The number by which the instructions with scales know a format ("CDNA 4 Instruction Set
+/// Architecture", "MFMA instructions with f8, f6 and f4": 2 and 3 are formats of 6 bits).
+static int64_t formatOf(MatrixType type) {
+  return type == MatrixType::E4M3 ? 0 : type == MatrixType::E5M2 ? 1 : 4;
+}
+
+/// With 0 for both scales, LLVM takes the instruction that has none.
+static Value callScaledMfma(Lowering &lowering, const MatrixInstruction &row, Value first,
+                            Value second, Value sums, simt::MmaFragmentOp op) {
+  Value none = constantI32(lowering, 0);
+  SmallVector<Value> arguments = {first, second, sums, constantI32(lowering, formatOf(row.b)),
+                                  constantI32(lowering, formatOf(row.a))};
+  for (unsigned operand : {1u, 0u}) { // B comes first
+    bool isScaled = !op.getScales().empty();
+    int64_t byte = isScaled ? op.getScaleBytes()[operand] : 0;
+    arguments.append({constantI32(lowering, byte), isScaled ? op.getScales()[operand] : none});
+  }
+  return callIntrinsic(
+      lowering, "amdgcn." + row.intrinsic + suffixOf(first.getType()) + suffixOf(second.getType()),
+      sums.getType(), arguments);
+}
+
 static Value callWmma(Lowering &lowering, const MatrixInstruction &row, Value first, Value second,
                       Value sums) {
   Type i1 = lowering.builder.getI1Type();
@@ -103,8 +125,10 @@ LogicalResult tw::amd::lowerMmaFragment(Lowering &lowering, simt::MmaFragmentOp 
   Value first = operandOf(lowering, *row, op.getB(), instruction.getB());
   Value second = operandOf(lowering, *row, op.getA(), instruction.getA());
   Value sums = joined(lowering, op.getAcc());
-  Value result = row->intrinsic.starts_with("mfma") ? callMfma(lowering, *row, first, second, sums)
-                                                    : callWmma(lowering, *row, first, second, sums);
+  Value result = !row->scales.empty() ? callScaledMfma(lowering, *row, first, second, sums, op)
+                 : row->intrinsic.starts_with("mfma")
+                     ? callMfma(lowering, *row, first, second, sums)
+                     : callWmma(lowering, *row, first, second, sums);
   for (auto [index, value] : llvm::enumerate(op.getResults()))
     value.replaceAllUsesWith(op.getNumResults() == 1 ? result
                                                      : LLVM::ExtractElementOp::create(

@@ -91,7 +91,7 @@ static FailureOr<PyValue> emitStaticPrint(BuiltinCall &call) {
   text += form->end;
   if (llvm::StringRef(text).ends_with("\n")) // a report is a line of its own
     text.pop_back();
-  call.emitter.remark(call.site, text);
+  call.emitter.remark(call.site, text, Code::StaticPrint);
   return PyValue{None{}};
 }
 

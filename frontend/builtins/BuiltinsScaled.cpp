@@ -1,4 +1,6 @@
-// check_dot_scaled: refuses operands that tw.dot_scaled, which the library composes, does not take.
+// check_dot_scaled: refuses operands that tw.dot_scaled does not take. scaled_product: the product
+// of those that the machine has an instruction for. converted_product: a remark on others, which
+// the library composes.
 #include "frontend/builtins/Builtins.h"
 #include "frontend/tiles/Operands.h"
 #include "runtime/codes/Codes.h"
@@ -160,7 +162,27 @@ static FailureOr<PyValue> emitCheckDotScaled(BuiltinCall &call) {
   return call.orReport(error, {});
 }
 
+/// Emits the product of tiles of 8-bit floats, or bytes of two e2m1 along K, with scales of 8 bits.
+static FailureOr<PyValue> emitScaledProduct(BuiltinCall &call) {
+  TypedValue lhs, lhsScale, rhs, rhsScale, acc;
+  if (failed(call.read(lhs, lhsScale, rhs, rhsScale, acc)))
+    return failure();
+  return call.orReport(call.tiles().dot(lhs, rhs, {.acc = acc, .scales = {lhsScale, rhsScale}}));
+}
+
+/// Says why a product is not by the machine's instruction.
+static FailureOr<PyValue> emitConvertedProduct(BuiltinCall &call) {
+  std::string reason;
+  if (failed(call.read(reason)))
+    return failure();
+  call.emitter.remark(call.site, "dot_scaled converts its operands before it multiplies: " + reason,
+                      Code::ConvertedProduct);
+  return PyValue{None{}};
+}
+
 static constexpr BuiltinRow kRows[] = {
+    {"converted_product", "reason", emitConvertedProduct},
+    {"scaled_product", "lhs, lhs_scale, rhs, rhs_scale, acc", emitScaledProduct},
     {"check_dot_scaled", kSignature, emitCheckDotScaled},
 };
 

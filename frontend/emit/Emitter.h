@@ -48,7 +48,7 @@ public:
   /// An error for an effect on memory or output inside of a combining function, whose calls have
   /// neither an order nor a number.
   mlir::LogicalResult refuseInCombine(const Node &site, const llvm::Twine &what);
-  void remark(const Node &site, std::string text);
+  void remark(const Node &site, std::string text, Code code);
   SourceLabel label(const Node &node, std::string text) const;
   bool hasFailed() const;
   size_t numReports() const { return diagnostics.size(); }

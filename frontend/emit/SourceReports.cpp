@@ -145,8 +145,8 @@ LogicalResult Emitter::rejectAbsent(const PyValue &value, const Node &node) {
   return reportAbsent(*value.as<Absent>(), kResult, node);
 }
 
-void Emitter::remark(const Node &site, std::string text) {
-  Diagnostic diagnostic = makeDiagnostic(Code::StaticPrint, std::move(text), "", {label(site, "")});
+void Emitter::remark(const Node &site, std::string text, Code code) {
+  Diagnostic diagnostic = makeDiagnostic(code, std::move(text), "", {label(site, "")});
   diagnostic.severity = Severity::Remark;
   diagnostics.push_back(std::move(diagnostic));
 }

@@ -45,9 +45,11 @@ using AtomicEmitter =
 
 struct DotOptions {
   std::optional<TypedValue> acc = std::nullopt;
-  llvm::StringRef precision = "";               // "", tf32, tf32x3, ieee, bf16x3 or bf16x6
-  std::optional<DType> outDType = std::nullopt; // without acc
+  llvm::StringRef precision = "";                     // "", tf32, tf32x3, ieee, bf16x3 or bf16x6
+  std::optional<DType> outDType = std::nullopt;       // without acc
   std::optional<int64_t> maxImprecise = std::nullopt; // elements along k; nothing: the machine's
+  /// Those of both operands, where the machine has an instruction for them: see tile.dot.
+  std::vector<TypedValue> scales = {};
 };
 } // namespace tw
 #endif

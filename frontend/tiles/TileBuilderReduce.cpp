@@ -243,7 +243,12 @@ static std::optional<Reason> checkAccumulator(const TypedValue &a, const TypedVa
 }
 
 TileOr TileBuilder::dot(TypedValue a, TypedValue b, const DotOptions &options) {
-  auto [acc, precision, outDType, maxImprecise] = options;
+  auto [acc, precision, outDType, maxImprecise, scales] = options;
+  if (!scales.empty())
+    return typed(create<tile::DotOp>(a.value, b.value, acc->value,
+                                     mlir::ValueRange{scales[0].value, scales[1].value},
+                                     tile::InputPrecision::IEEE, mlir::IntegerAttr()),
+                 acc->dtype);
   std::optional<tile::InputPrecision> inputPrecision =
       precision.empty() ? tile::InputPrecision::IEEE : tile::symbolizeInputPrecision(precision);
   if (!inputPrecision)
@@ -283,15 +288,17 @@ TileOr TileBuilder::dot(TypedValue a, TypedValue b, const DotOptions &options) {
   }
   mlir::IntegerAttr most =
       maxImprecise ? builder.getI64IntegerAttr(*maxImprecise) : mlir::IntegerAttr();
+  auto multiply = [&](mlir::Value left, mlir::Value right, mlir::Value sums) {
+    return typed(create<tile::DotOp>(left, right, sums, mlir::ValueRange(), *inputPrecision, most),
+                 dtype);
+  };
   if (shape->size() <= 3)
-    return typed(create<tile::DotOp>(a.value, b.value, acc->value, *inputPrecision, most), dtype);
+    return multiply(a.value, b.value, acc->value);
   // One batch dimension stands for all of them.
   auto flat = [&](TypedValue tile) {
     int64_t batch = mlir::ShapedType::getNumElements(tile.shape().drop_back(2));
     Shape last{batch, tile.shape()[shape->size() - 2], tile.shape().back()};
     return reshape(tile, last, /*allowReorder=*/false)->value;
   };
-  TypedValue product =
-      typed(create<tile::DotOp>(flat(a), flat(b), flat(*acc), *inputPrecision, most), dtype);
-  return reshape(product, *shape, /*allowReorder=*/false);
+  return reshape(multiply(flat(a), flat(b), flat(*acc)), *shape, /*allowReorder=*/false);
 }

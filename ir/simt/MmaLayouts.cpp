@@ -13,30 +13,62 @@ using tile::FragmentBit;
 //===-- Fragments ----------------------------------------------------------------------------===//
 
 static StringRef textOf(tile::MmaAttr instruction, MmaOperand operand) {
-  return operand == MmaOperand::A   ? instruction.getFragmentA()
-         : operand == MmaOperand::B ? instruction.getFragmentB()
-                                    : instruction.getFragmentAccumulator();
+  switch (operand) {
+  case MmaOperand::A:
+    return instruction.getFragmentA();
+  case MmaOperand::B:
+    return instruction.getFragmentB();
+  case MmaOperand::Accumulator:
+    return instruction.getFragmentAccumulator();
+  case MmaOperand::ScalesA:
+  case MmaOperand::ScalesB:
+    return instruction.getFragmentScales();
+  }
+  return "";
 }
 
-/// The dimensions of an operand, and their extents.
-static std::pair<std::array<char, 2>, SmallVector<int64_t>> dimsOf(tile::MmaAttr instruction,
-                                                                   MmaOperand operand) {
-  int64_t m = instruction.getM(), n = instruction.getN(), k = instruction.getK();
-  if (operand == MmaOperand::A)
-    return {{'m', 'k'}, {m, k}};
-  if (operand == MmaOperand::B)
-    return {{'k', 'n'}, {k, n}};
-  return {{'m', 'n'}, {m, n}};
+namespace {
+/// A dimension of an operand: one of the instruction's, its extent, and the product's dimension,
+/// counted from its last one, that it is; none for k.
+struct OperandDim {
+  char name;
+  int64_t extent;
+  std::optional<unsigned> inProduct = std::nullopt;
+};
+} // namespace
+
+/// The last two dimensions of an operand.
+static std::array<OperandDim, 2> dimsOf(tile::MmaAttr instruction, MmaOperand operand) {
+  int64_t k = instruction.getK();
+  OperandDim m = {'m', instruction.getM(), 1}, n = {'n', instruction.getN(), 0};
+  auto depth = [](int64_t extent) { return OperandDim{'k', extent}; };
+  switch (operand) {
+  case MmaOperand::A:
+    return {m, depth(k / tile::packedInStored(instruction.getA()))};
+  case MmaOperand::B:
+    return {depth(k / tile::packedInStored(instruction.getB())), n};
+  case MmaOperand::Accumulator:
+    break;
+  case MmaOperand::ScalesA:
+    return {m, depth(k / tile::kScaledGroup)};
+  case MmaOperand::ScalesB:
+    return {n, depth(k / tile::kScaledGroup)};
+  }
+  return {m, n};
 }
 
 LinearLayout tw::simt::mmaFragment(tile::MmaAttr instruction, MmaOperand operand) {
-  auto [dims, shape] = dimsOf(instruction, operand);
-  LinearLayout whole(shape, {});
+  std::array<OperandDim, 2> dims = dimsOf(instruction, operand);
+  LinearLayout whole({dims[0].extent, dims[1].extent}, {});
+  // The rows in the fragment of scales are columns where they are B's.
+  auto isFirst = [&](FragmentBit bit) {
+    return bit.dim == dims[0].name || (bit.dim != 'k' && dims[1].name == 'k');
+  };
   auto basesOf = [&](ArrayRef<FragmentBit> bits) {
     LinearLayout::Bases bases;
     for (FragmentBit bit : bits)
-      bases.push_back(
-          bit.dim == '-' ? 0 : 1u << (whole.firstBitOf(bit.dim == dims[0] ? 0 : 1) + bit.bit));
+      bases.push_back(bit.dim == '-' ? 0
+                                     : 1u << (whole.firstBitOf(isFirst(bit) ? 0 : 1) + bit.bit));
     return bases;
   };
   Fragment fragment = *tile::parseFragment(textOf(instruction, operand));
@@ -99,21 +131,24 @@ static LinearLayout interleavedAlong(const LinearLayout &layout, unsigned dim, i
 static LinearLayout plainMmaLayout(tile::MmaAttr instruction, MmaOperand operand,
                                    ArrayRef<int64_t> shape, ArrayRef<int64_t> warps) {
   LinearLayout fragment = mmaFragment(instruction, operand);
-  unsigned rank = shape.size();
-  if (operand == MmaOperand::Accumulator)
-    return tiledLayout(fragment, shape, warps);
-  unsigned shared = operand == MmaOperand::A ? rank - 1 : rank - 2; // dimension that it lacks
-  SmallVector<int64_t> own(warps);
-  own[shared] = 1;
+  unsigned last = shape.size() - 1;
+  SmallVector<int64_t> own(warps.drop_back(2));
+  SmallVector<bool> hasDim(warps.size() - 2, true); // of the product
+  hasDim.append({false, false});
+  for (const OperandDim &dim : dimsOf(instruction, operand)) {
+    own.push_back(dim.inProduct ? warps[last - *dim.inProduct] : 1);
+    if (dim.inProduct)
+      hasDim[last - *dim.inProduct] = true;
+  }
   LinearLayout layout = tiledLayout(fragment, shape, own);
   // The warp's number counts the product's last dimension first; along the one that the operand
   // lacks, warps hold copies.
   LinearLayout::Bases bases;
   ArrayRef<uint32_t> rest = layout.bases(Place::Warp);
-  for (unsigned dim = rank; dim-- > 0;)
+  for (unsigned dim = shape.size(); dim-- > 0;)
     for (int64_t bit = 0; bit < int64_t(llvm::Log2_64(warps[dim])); ++bit) {
-      bases.push_back(dim == shared ? 0 : rest.front());
-      if (dim != shared)
+      bases.push_back(hasDim[dim] ? rest.front() : 0);
+      if (hasDim[dim])
         rest = rest.drop_front();
     }
   return layout.withPlace(Place::Warp, std::move(bases));
@@ -125,20 +160,15 @@ LinearLayout tw::simt::mmaLayout(tile::MmaAttr instruction, MmaOperand operand,
   LinearLayout layout = plainMmaLayout(instruction, operand, shape, warps);
   if (interleave.empty())
     return layout;
-  unsigned rank = shape.size(), row = rank - 2, column = rank - 1;
-  auto alongProduct = [&](unsigned dim, unsigned extent, char name) {
-    uint32_t ofWarps = uint32_t(warps[dim] - 1) << llvm::Log2_32(extent);
-    layout = interleavedAlong(layout, dim, interleave[dim],
-                              bitsHeldByLanes(instruction, name) | ofWarps);
-  };
-  if (operand != MmaOperand::B)
-    alongProduct(row, instruction.getM(), 'm');
-  if (operand != MmaOperand::A)
-    alongProduct(column, instruction.getN(), 'n');
-  if (operand == MmaOperand::Accumulator)
-    return layout;
-  return interleavedAlong(layout, operand == MmaOperand::A ? column : row, interleave[rank],
-                          bitsHeldByLanes(instruction, 'k'));
+  unsigned last = shape.size() - 1;
+  for (auto [index, dim] : llvm::enumerate(dimsOf(instruction, operand))) {
+    uint32_t held = bitsHeldByLanes(instruction, dim.name);
+    unsigned inProduct = dim.inProduct ? last - *dim.inProduct : last + 1; // K comes last
+    if (dim.inProduct)
+      held |= uint32_t(warps[inProduct] - 1) << llvm::Log2_64(dim.extent);
+    layout = interleavedAlong(layout, last - 1 + index, interleave[inProduct], held);
+  }
+  return layout;
 }
 
 bool tw::simt::fitsMma(tile::MmaAttr instruction, MmaOperand operand, ArrayRef<int64_t> shape) {

@@ -6,8 +6,9 @@
 
 namespace tw::simt {
 
-/// The operands of acc [M, N] += a [M, K] * b [K, N].
-enum class MmaOperand { A, B, Accumulator };
+/// The operands of acc [M, N] += a [M, K] * b [K, N], and their scales, [M, K / 32] and [N, K /
+/// 32], in the order that `simt.mma` has them.
+enum class MmaOperand { A, B, Accumulator, ScalesA, ScalesB };
 
 /// One instruction's operand, over the registers and lanes of a warp. Of elements below 32 bits,
 /// the lowest register bits are the elements of one 32-bit register.

@@ -2,6 +2,7 @@
 #include "ir/layout/OperandSlabs.h"
 #include "ir/simt/MmaLayouts.h"
 #include "ir/simt/Simt.h"
+#include "ir/tile/Fragment.h"
 #include "mlir/Dialect/LLVMIR/LLVMTypes.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Matchers.h"
@@ -237,13 +238,6 @@ LogicalResult DotSharedOp::verify() {
 
 //===-- Matrix products ----------------------------------------------------------------------===//
 
-/// The type of an operand's elements in memory: f32 holds tf32, i8 holds unsigned bytes.
-static Type storedType(Type type) {
-  if (type.isUnsignedInteger(8))
-    return IntegerType::get(type.getContext(), 8);
-  return isa<FloatTF32Type>(type) ? Type(Float32Type::get(type.getContext())) : type;
-}
-
 /// Returns true if sums apart from the accumulator are those of whole instructions.
 static bool isWholePart(std::optional<uint64_t> partialDepth, AsyncMmaAttr instruction) {
   return !partialDepth || (*partialDepth % instruction.getMma().getK() == 0 &&
@@ -264,7 +258,8 @@ static StringRef problemOfExtents(MmaOp op) {
   ArrayRef<int64_t> a = shapeOf(op.getA().getType()), b = shapeOf(op.getB().getType());
   if (a.size() != rank || b.size() != rank)
     return "operands and result must have one rank";
-  if (a[rank - 1] != b[rank - 2])
+  if (a[rank - 1] * tile::packedInStored(op.getInstruction().getA()) !=
+      b[rank - 2] * tile::packedInStored(op.getInstruction().getB()))
     return "inner extents must agree";
   if (a[0] != shape[0] || b[rank - 1] != shape[rank - 1] || a[rank - 2] != shape[rank - 2] ||
       (rank == 3 && b[0] != shape[0]))
@@ -287,14 +282,21 @@ static bool isPlain(MmaOp op) {
 }
 
 LogicalResult MmaOp::verify() {
-  struct {
+  struct Checked {
     MmaOperand operand;
     Type tile, element;
-  } checked[] = {
-      {MmaOperand::A, getA().getType(), storedType(getInstruction().getA())},
-      {MmaOperand::B, getB().getType(), storedType(getInstruction().getB())},
+  };
+  SmallVector<Checked> checked = {
+      {MmaOperand::A, getA().getType(), tile::storedType(getInstruction().getA())},
+      {MmaOperand::B, getB().getType(), tile::storedType(getInstruction().getB())},
       {MmaOperand::Accumulator, getType(), getInstruction().getAccumulator()},
   };
+  if (!getScales().empty() &&
+      (getScales().size() != 2 || getInstruction().getFragmentScales().empty()))
+    return emitOpError("scales are those of both operands, and of an instruction that has them");
+  for (auto [operand, scales] :
+       llvm::zip(std::array{MmaOperand::ScalesA, MmaOperand::ScalesB}, getScales()))
+    checked.push_back({operand, scales.getType(), elementTypeOf(scales.getType())});
   if (StringRef problem = problemOfExtents(*this); !problem.empty())
     return emitOpError(problem);
   ArrayRef<int64_t> interleave = getInterleave().value_or(ArrayRef<int64_t>());
@@ -302,6 +304,8 @@ LogicalResult MmaOp::verify() {
     return emitOpError("interleaves each dimension of the product and the inner one");
   if (llvm::any_of(interleave, [](int64_t count) { return !llvm::isPowerOf2_64(count); }))
     return emitOpError("interleaves by powers of two");
+  if (!getScales().empty() && !interleave.empty() && interleave.back() != 1)
+    return emitOpError("takes groups along the inner dimension in their order");
   for (auto [operand, tile, element] : checked) {
     if (elementTypeOf(tile) != element)
       return emitOpError("element types must be the instruction's");
@@ -325,7 +329,7 @@ static StringRef problemOfAsyncOperand(MmaAsyncOp op, MmaOperand operand) {
   AsyncMmaAttr instruction = op.getInstruction();
   bool isA = operand == MmaOperand::A,
        isTransposed = isA ? op.getTransposedA() : op.getTransposedB();
-  Type element = storedType(isA ? instruction.getMma().getA() : instruction.getMma().getB());
+  Type element = tile::storedType(isA ? instruction.getMma().getA() : instruction.getMma().getB());
   ArrayRef<int64_t> product = shapeOf(op.getType());
   int64_t outer = isA ? product[0] : product[1];
   auto buffer = dyn_cast<SharedType>(isA ? op.getA().getType() : op.getB().getType());

@@ -223,14 +223,15 @@ def Simt_MmaOp : Simt_PureOp<"mma", [AllTypesMatch<["acc", "result"]>]> {
     hold that many neighbours along each dimension, and last along the inner one. From the stage laid-out
     on, the tiles have the layouts of `mmaLayout`. The operands' element type is the instruction's; f32 stands
     for tf32, of which `precision` says whether operands are rounded (tf32) or split into two (tf32x3). Unsigned bytes
-    are i8. With `async`, instructions of several warps are to compute it, which stage-through-shared gives their operands;
+    are i8. `scaled` are products with scales, as of `tile.dot`. With `async`, instructions of several warps are to compute it, which stage-through-shared gives their operands;
     `partial_depth` is as of `mma_async`.
   }];
-  let arguments = (ins Tile_Tile:$a, Tile_Tile:$b, Tile_Tile:$acc, Simt_Instruction:$instruction, DenseI64ArrayAttr:$warps,
+  let arguments = (ins Tile_Tile:$a, Tile_Tile:$b, Tile_Tile:$acc, Variadic<Tile_TileOf<[I8]>>:$scales,
+    Simt_Instruction:$instruction, DenseI64ArrayAttr:$warps,
     Tile_InputPrecision:$precision, OptionalAttr<DenseI64ArrayAttr>:$interleave, OptionalAttr<Tile_AsyncMmaAttr>:$async,
     OptionalAttr<Simt_PartialDepth>:$partial_depth);
   let results = (outs Tile_Tile:$result);
-  let assemblyFormat = "$a `,` $b `,` $acc `by` qualified($instruction) `warps` $warps (`interleaved` $interleave^)? $precision (`async` $async^)? (`partial_depth` $partial_depth^)? attr-dict `:` type($a) `,` type($b) `->` type($result)";
+  let assemblyFormat = "$a `,` $b `,` $acc (`scaled` `(` $scales^ `:` type($scales) `)`)? `by` qualified($instruction) `warps` $warps (`interleaved` $interleave^)? $precision (`async` $async^)? (`partial_depth` $partial_depth^)? attr-dict `:` type($a) `,` type($b) `->` type($result)";
   let hasVerifier = 1;
 }
 
@@ -459,10 +460,14 @@ def Simt_LoadTransposedOp : Simt_Op<"load_transposed", [MemoryEffects<[MemRead]>
 
 def Simt_MmaFragmentOp : Simt_PureOp<"mma_fragment", [AttrSizedOperandSegments]> {
   let summary = "one matrix instruction of the warp: this lane's registers of acc + a * b";
-  let description = "Registers in the order of `mmaFragment`; elements below 32 bits are packed into i32, the lowest first.";
-  let arguments = (ins Variadic<AnyType>:$a, Variadic<AnyType>:$b, Variadic<AnyType>:$acc, Simt_Instruction:$instruction);
+  let description = [{
+    Registers in the order of `mmaFragment`; elements below 32 bits are packed into i32, the lowest first. Scales, if there
+    are any, are those of A and of B: each is one of the bytes of a word, `scale_bytes`, the lowest first.
+  }];
+  let arguments = (ins Variadic<AnyType>:$a, Variadic<AnyType>:$b, Variadic<AnyType>:$acc, Variadic<I32>:$scales,
+    Simt_Instruction:$instruction, DefaultValuedAttr<DenseI64ArrayAttr, "{0, 0}">:$scale_bytes);
   let results = (outs Variadic<AnyType>:$results);
-  let assemblyFormat = "qualified($instruction) `(` $a `)` `,` `(` $b `)` `,` `(` $acc `)` attr-dict `:` functional-type(operands, $results)";
+  let assemblyFormat = "qualified($instruction) `(` $a `)` `,` `(` $b `)` `,` `(` $acc `)` (`scaled` `(` $scales^ `)` $scale_bytes)? attr-dict `:` functional-type(operands, $results)";
 }
 
 def Simt_GroupMmaOp : Simt_Op<"group_mma", [MemoryEffects<[MemRead, MemWrite]>, AttrSizedOperandSegments]> {

@@ -72,10 +72,16 @@ CoreFragments tw::tile::coreFragments(unsigned m, unsigned n, unsigned k, unsign
   return {finished(a), finished(b), finished(sums)};
 }
 
+Type tw::tile::storedType(Type type) {
+  if (type.isUnsignedInteger(8) || isa<Float4E2M1FNType>(type))
+    return IntegerType::get(type.getContext(), 8);
+  return isa<FloatTF32Type>(type) ? Type(Float32Type::get(type.getContext())) : type;
+}
+
+unsigned tw::tile::packedInStored(Type type) { return isa<Float4E2M1FNType>(type) ? 2 : 1; }
+
 unsigned tw::tile::registerBits(Type type) {
-  if (isa<FloatTF32Type>(type))
-    return 32;
-  return type.isIntOrFloat() ? type.getIntOrFloatBitWidth() : 0;
+  return type.isIntOrFloat() ? storedType(type).getIntOrFloatBitWidth() : 0;
 }
 
 bool MmaAttr::isOfWarp() const {
@@ -85,7 +91,7 @@ bool MmaAttr::isOfWarp() const {
 LogicalResult MmaAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError, unsigned m,
                               unsigned n, unsigned k, Type a, Type b, Type accumulator,
                               StringRef fragmentA, StringRef fragmentB,
-                              StringRef fragmentAccumulator) {
+                              StringRef fragmentAccumulator, StringRef fragmentScales) {
   for (unsigned extent : {m, n, k})
     if (!llvm::isPowerOf2_32(extent) || extent > 1024)
       return emitError() << "extents of a matrix instruction are powers of two up to 1024, not "
@@ -97,15 +103,18 @@ LogicalResult MmaAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError
                          << type;
   if (registerBits(a) != registerBits(b))
     return emitError() << "a matrix instruction has operands of one width";
-  std::tuple<StringRef, std::pair<char, unsigned>, std::pair<char, unsigned>> fragments[] = {
-      {fragmentA, {'m', m}, {'k', k}},
-      {fragmentB, {'k', k}, {'n', n}},
+  using Extent = std::pair<char, unsigned>;
+  SmallVector<std::tuple<StringRef, Extent, Extent>> fragments = {
+      {fragmentA, {'m', m}, {'k', k / packedInStored(a)}},
+      {fragmentB, {'k', k / packedInStored(b)}, {'n', n}},
       {fragmentAccumulator, {'m', m}, {'n', n}}};
+  if (!fragmentScales.empty())
+    fragments.push_back({fragmentScales, {'m', m}, {'k', k / kScaledGroup}});
   for (auto [text, first, second] : fragments)
     if (std::string problem = problemOf(text, {first, second}); !problem.empty())
       return emitError() << "fragment \"" << text << "\" " << problem;
   size_t numLaneBits = parseFragment(fragmentA)->lanes.size();
-  for (StringRef text : {fragmentA, fragmentB, fragmentAccumulator})
+  for (auto [text, first, second] : fragments)
     if (std::optional<Fragment> fragment = parseFragment(text);
         fragment->lanes.size() != numLaneBits || numLaneBits > 6 || fragment->registers.size() > 10)
       return emitError() << "fragments of an instruction are of one number of lanes, up to 64, and "

@@ -27,8 +27,15 @@ struct Fragment {
 /// Reads "k0 m3 | k1 k2 m0 m1 m2"; nullopt for what is not written so.
 std::optional<Fragment> parseFragment(llvm::StringRef text);
 
-/// Returns the bits that an element takes in a register; tf32 takes those of f32.
+/// Returns the type of the elements of a tile that is an operand of this type: f32 of tf32, i8 of
+/// unsigned bytes and of pairs of 4-bit floats.
+mlir::Type storedType(mlir::Type type);
+/// Returns how many neighbours along k are one element of such a tile.
+unsigned packedInStored(mlir::Type type);
+/// Returns the bits that an element of such a tile takes in a register.
 unsigned registerBits(mlir::Type type);
+/// Neighbours along k that have one scale.
+inline constexpr unsigned kScaledGroup = 32;
 
 /// How a core holds the operands and the accumulator of a product: see ProductAttr.
 struct CoreFragments {

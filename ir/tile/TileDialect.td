@@ -55,14 +55,20 @@ def Tile_MmaAttr : AttrDef<Tile_Dialect, "Mma", [OpAsmAttrInterface]> {
     Fragments say where a warp holds the operands and the accumulator: for each bit of a register's number and, after
     `|`, of a lane's number, lowest first, the bit of an element's row m, column n or depth k that it stands for. `-` is
     a bit that stands for none: copies. "k0 m3 | k1 k2 m0 m1 m2": lane 1 holds what lies two steps along k.
-    Registers hold one element each here; narrow ones are packed into words of 32 bits, the lowest first. Instructions
-    of a core (see `product`) have one lane: before `|` stand the bits of an element's number in a vector register or,
-    row after row, in a matrix register.
+    Registers hold one element each here; narrow ones are packed into words of 32 bits, the lowest first. Floats of 4
+    bits come as bytes (i8) of two neighbours along k, the first in the lower half: bits of k count bytes of them.
+    Instructions of a core (see `product`) have one lane: before `|` stand the bits of an element's number in a vector
+    register or, row after row, in a matrix register.
+
+    An instruction with `scales` can multiply every 32 elements along k of a row of A, and of a column of B, by a power of
+    two of their own. Their fragment is that of A's; bits of k count groups of 32, and n stands for m in that of B's.
   }];
   let parameters = (ins "unsigned":$m, "unsigned":$n, "unsigned":$k, "::mlir::Type":$a, "::mlir::Type":$b, "::mlir::Type":$accumulator,
-    StringRefParameter<>:$fragment_a, StringRefParameter<>:$fragment_b, StringRefParameter<>:$fragment_accumulator);
+    StringRefParameter<>:$fragment_a, StringRefParameter<>:$fragment_b, StringRefParameter<>:$fragment_accumulator,
+    StringRefParameter<"", "\"\"">:$fragment_scales);
   let assemblyFormat = [{
-    `<` $m `x` $n `x` $k `,` $a `in` $fragment_a `,` $b `in` $fragment_b `->` $accumulator `in` $fragment_accumulator `>`
+    `<` $m `x` $n `x` $k `,` $a `in` $fragment_a `,` $b `in` $fragment_b `->` $accumulator `in` $fragment_accumulator
+    (`scales` `in` $fragment_scales^)? `>`
   }];
   let extraClassDeclaration = [{
     /// Returns true for an instruction of a warp, as passes for SIMT machines take them: of eight rows and columns or

@@ -1,5 +1,6 @@
 // Verifiers of the `tile` operations: what every later stage may rely on.
 #include "ir/tile/Box.h"
+#include "ir/tile/Fragment.h"
 #include "ir/tile/Tile.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/TypeUtilities.h"
@@ -268,6 +269,25 @@ LogicalResult ScanOp::verify() {
   return success();
 }
 
+/// Checks the types of a product with scales, of `depth` elements along k.
+static LogicalResult verifyScaled(DotOp op, int64_t depth) {
+  RankedTensorType acc = op.getAcc().getType();
+  unsigned rank = acc.getRank();
+  for (Value operand : {op.getA(), op.getB()})
+    if (Type element = elementTypeOf(operand.getType());
+        !element.isInteger(8) && !isa<Float8E4M3FNType, Float8E5M2Type>(element))
+      return op.emitOpError("scaled operands are f8E4M3FN, f8E5M2 or bytes of two f4E2M1FN");
+  if (op.getScales().size() != 2 || !acc.getElementType().isF32())
+    return op.emitOpError("a scaled product has scales of both operands, and is f32");
+  for (auto [scales, dim] : llvm::zip(op.getScales(), std::array{rank - 2, rank - 1})) {
+    SmallVector<int64_t> shape(acc.getShape().drop_back(2));
+    shape.append({acc.getDimSize(dim), depth / int64_t(kScaledGroup)});
+    if (shapeOf(scales.getType()) != ArrayRef(shape) || depth % kScaledGroup != 0)
+      return op.emitOpError("scales must be [M, K / 32] and [N, K / 32]");
+  }
+  return success();
+}
+
 LogicalResult DotOp::verify() {
   RankedTensorType a = getA().getType(), b = getB().getType(), acc = getAcc().getType();
   int64_t rank = acc.getRank();
@@ -275,10 +295,16 @@ LogicalResult DotOp::verify() {
     return emitOpError("operands must have rank 2, or rank 3 with a leading batch dimension");
   if (rank == 3 && (a.getDimSize(0) != acc.getDimSize(0) || b.getDimSize(0) != acc.getDimSize(0)))
     return emitOpError("batch dimensions must agree");
-  if (a.getDimSize(rank - 1) != b.getDimSize(rank - 2) ||
+  bool isScaled = !getScales().empty();
+  auto packed = [&](RankedTensorType tile) {
+    return isScaled && tile.getElementType().isInteger(8) ? 2 : 1;
+  };
+  if (a.getDimSize(rank - 1) * packed(a) != b.getDimSize(rank - 2) * packed(b) ||
       a.getDimSize(rank - 2) != acc.getDimSize(rank - 2) ||
       b.getDimSize(rank - 1) != acc.getDimSize(rank - 1))
     return emitOpError("shapes must be [M, K], [K, N] and [M, N]");
+  if (isScaled)
+    return verifyScaled(*this, a.getDimSize(rank - 1) * packed(a));
   if (isa<FloatType>(a.getElementType()) != isa<FloatType>(acc.getElementType()) ||
       isa<FloatType>(b.getElementType()) != isa<FloatType>(acc.getElementType()))
     return emitOpError("operands must be all floating-point or all integer");

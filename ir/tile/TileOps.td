@@ -307,13 +307,17 @@ def Tile_DotOp : Tile_PureOp<"dot", [AllTypesMatch<["acc", "result"]>]> {
   let description = [{
     Where the machine's sums of 8-bit floats lose bits, those of at most `max_imprecise` elements along k may: by default,
     of as many as the machine's description says.
+
+    A `scaled` product has elements of 8-bit floats, or bytes of two of f4E2M1FN along k, the first in the lower half; and
+    a scale s of each 32 elements along k of a row of a, [M, K / 32], and of a column of b, [N, K / 32]: i8 without sign,
+    which multiply by 2 ** (s - 127), but 255 by NaN. Only machines have them that have an instruction for it.
   }];
   let arguments = (ins Tile_TileOf<[AnyFloat, AnySignlessInteger]>:$a, Tile_TileOf<[AnyFloat, AnySignlessInteger]>:$b,
-    Tile_TileOf<[AnyFloat, AnySignlessInteger]>:$acc,
+    Tile_TileOf<[AnyFloat, AnySignlessInteger]>:$acc, Variadic<Tile_TileOf<[I8]>>:$scales,
     DefaultValuedAttr<Tile_InputPrecision, "InputPrecision::IEEE">:$precision,
     OptionalAttr<ConfinedAttr<I64Attr, [IntNonNegative]>>:$max_imprecise);
   let results = (outs Tile_Tile:$result);
-  let assemblyFormat = "$a `,` $b `,` $acc attr-dict `:` type($a) `,` type($b) `->` type($result)";
+  let assemblyFormat = "$a `,` $b `,` $acc (`scaled` `(` $scales^ `:` type($scales) `)`)? attr-dict `:` type($a) `,` type($b) `->` type($result)";
   let hasVerifier = 1;
 }
 

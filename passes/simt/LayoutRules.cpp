@@ -211,7 +211,7 @@ std::optional<OperandDepth> tw::simt::depthOfOperand(Value tile) {
       for (OpOperand &use : value.getUses()) {
         Operation *user = use.getOwner();
         unsigned numDims = shapeOf(value.getType()).size();
-        if (auto mma = dyn_cast<MmaOp>(user); mma && use.get() != mma.getAcc()) {
+        if (auto mma = dyn_cast<MmaOp>(user); mma && use.getOperandNumber() < 2) {
           bool isLeft = use.getOperandNumber() == 0;
           tile::MmaAttr instruction = mma.getInstruction();
           if (at == (isLeft ? numDims - 1 : numDims - 2))

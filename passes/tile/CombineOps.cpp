@@ -220,8 +220,8 @@ struct AddIntoProduct : OpRewritePattern<arith::AddFOp> {
           !matchPattern(dot.getAcc(), m_AnyZeroFloat()) || element.getIntOrFloatBitWidth() < 32)
         continue;
       rewriter.replaceOp(add, DotOp::create(rewriter, dot.getLoc(), dot.getA(), dot.getB(),
-                                            add->getOperand(1 - position), dot.getPrecision(),
-                                            dot.getMaxImpreciseAttr()));
+                                            add->getOperand(1 - position), dot.getScales(),
+                                            dot.getPrecision(), dot.getMaxImpreciseAttr()));
       return success();
     }
     return rewriter.notifyMatchFailure(add, "adds no product of its own");

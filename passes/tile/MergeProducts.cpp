@@ -257,8 +257,8 @@ static bool fillBody(const ProductLoop &old, scf::ForOp fresh) {
   if (!b)
     return false;
   OpBuilder &body = widening.atEnd();
-  Value sum = DotOp::create(body, dot.getLoc(), a, b, fresh.getRegionIterArg(0), dot.getPrecision(),
-                            dot.getMaxImpreciseAttr());
+  Value sum = DotOp::create(body, dot.getLoc(), a, b, fresh.getRegionIterArg(0), ValueRange(),
+                            dot.getPrecision(), dot.getMaxImpreciseAttr());
   scf::YieldOp::create(body, dot.getLoc(), sum);
   return true;
 }

@@ -192,6 +192,7 @@ static py::object targetFacts(const std::string &name) {
   dict["backend"] = facts->backend;
   dict["arch"] = facts->arch;
   dict["shared_bytes"] = facts->sharedBytes;
+  dict["scaled_products"] = py::tuple(py::cast(facts->scaledProducts));
   dict["processor_registers"] = facts->processorRegisters;
   dict["options"] = py::tuple(py::cast(facts->options));
   return dict;

@@ -132,3 +132,27 @@ func.func @dot_kinds(%a: tensor<4x4xi8>, %b: tensor<4x4xf32>) {
   %0 = tile.dot %a, %b, %b : tensor<4x4xi8>, tensor<4x4xf32> -> tensor<4x4xf32>
   return
 }
+
+// -----
+
+func.func @dot_scales(%a: tensor<4x64xf8E4M3FN>, %b: tensor<64x4xf8E4M3FN>, %c: tensor<4x4xf32>, %s: tensor<4x1xi8>) {
+  // expected-error @+1 {{scales must be [M, K / 32] and [N, K / 32]}}
+  %0 = tile.dot %a, %b, %c scaled (%s, %s : tensor<4x1xi8>, tensor<4x1xi8>) : tensor<4x64xf8E4M3FN>, tensor<64x4xf8E4M3FN> -> tensor<4x4xf32>
+  return
+}
+
+// -----
+
+func.func @dot_one_scale(%a: tensor<4x64xf8E4M3FN>, %b: tensor<64x4xf8E4M3FN>, %c: tensor<4x4xf32>, %s: tensor<4x2xi8>) {
+  // expected-error @+1 {{a scaled product has scales of both operands, and is f32}}
+  %0 = tile.dot %a, %b, %c scaled (%s : tensor<4x2xi8>) : tensor<4x64xf8E4M3FN>, tensor<64x4xf8E4M3FN> -> tensor<4x4xf32>
+  return
+}
+
+// -----
+
+func.func @dot_scaled_halves(%a: tensor<4x64xf16>, %b: tensor<64x4xf16>, %c: tensor<4x4xf32>, %s: tensor<4x2xi8>) {
+  // expected-error @+1 {{scaled operands are f8E4M3FN, f8E5M2 or bytes of two f4E2M1FN}}
+  %0 = tile.dot %a, %b, %c scaled (%s, %s : tensor<4x2xi8>, tensor<4x2xi8>) : tensor<4x64xf16>, tensor<64x4xf16> -> tensor<4x4xf32>
+  return
+}

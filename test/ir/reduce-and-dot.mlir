@@ -45,6 +45,14 @@ func.func @dot(%a: tensor<8x16xbf16>, %b: tensor<16x4xbf16>, %c: tensor<8x4xf32>
   return
 }
 
+// Bytes are two elements of e2m1 along k.
+// CHECK-LABEL: func.func @scaled
+func.func @scaled(%a: tensor<8x32xi8>, %b: tensor<64x4xf8E5M2>, %c: tensor<8x4xf32>, %s: tensor<8x2xi8>, %t: tensor<4x2xi8>) {
+  // CHECK: tile.dot %{{.*}}, %{{.*}}, %{{.*}} scaled(%{{.*}}, %{{.*}} : tensor<8x2xi8>, tensor<4x2xi8>) : tensor<8x32xi8>, tensor<64x4xf8E5M2> -> tensor<8x4xf32>
+  %d = tile.dot %a, %b, %c scaled (%s, %t : tensor<8x2xi8>, tensor<4x2xi8>) : tensor<8x32xi8>, tensor<64x4xf8E5M2> -> tensor<8x4xf32>
+  return
+}
+
 // CHECK-LABEL: func.func @facts_and_debugging
 func.func @facts_and_debugging(%x: tensor<8x4xi32>, %m: tensor<8xi1>, %c: i1) {
   // CHECK: tile.hint %{{.*}} {constancy = array<i64: 1, 4>, contiguity = array<i64: 8, 1>, divisibility = array<i64: 16, 1>} : tensor<8x4xi32>

@@ -81,6 +81,59 @@ static constexpr MatrixInstruction kWideOfCdna4[] = {
     {32, 32, 32, I8, I8, I32, "mfma.i32.32x32x32.i8", kRows32x32, kSums32, Words},
     {16, 16, 64, I8, I8, I32, "mfma.i32.16x16x64.i8", kRows16x64, kSums16, Words},
 };
+
+// Operands of the instructions with scales, by their type. A lane has two runs of 16 bytes of 8-bit
+// floats, or one of 32 4-bit floats: k counts bytes. Its scale is of 32 neighbours along k, which
+// other lanes hold half of where they are 8-bit floats.
+struct ScaledOperand {
+  MatrixType type;
+  llvm::StringLiteral rows32, columns32, rows16, columns16;
+};
+static constexpr ScaledOperand kScaledOperands[] = {
+    {E4M3, "k0 k1 k2 k3 k5 | m0 m1 m2 m3 m4 k4", "k0 k1 k2 k3 k5 | n0 n1 n2 n3 n4 k4",
+     "k0 k1 k2 k3 k6 | m0 m1 m2 m3 k4 k5", "k0 k1 k2 k3 k6 | n0 n1 n2 n3 k4 k5"},
+    {E5M2, "k0 k1 k2 k3 k5 | m0 m1 m2 m3 m4 k4", "k0 k1 k2 k3 k5 | n0 n1 n2 n3 n4 k4",
+     "k0 k1 k2 k3 k6 | m0 m1 m2 m3 k4 k5", "k0 k1 k2 k3 k6 | n0 n1 n2 n3 k4 k5"},
+    {E2M1, "k0 k1 k2 k3 | m0 m1 m2 m3 m4 k4", "k0 k1 k2 k3 | n0 n1 n2 n3 n4 k4",
+     "k0 k1 k2 k3 | m0 m1 m2 m3 k4 k5", "k0 k1 k2 k3 | n0 n1 n2 n3 k4 k5"},
+};
+
+/// Each pair of types, with 32 and with 16 rows and columns.
+static constexpr auto scaledInstructions() {
+  constexpr size_t count = std::size(kScaledOperands);
+  std::array<MatrixInstruction, 2 * count * count> rows = {};
+  size_t next = 0;
+  for (const ScaledOperand &a : kScaledOperands)
+    for (const ScaledOperand &b : kScaledOperands) {
+      rows[next++] = {32,
+                      32,
+                      64,
+                      a.type,
+                      b.type,
+                      F32,
+                      "mfma.scale.f32.32x32x64.f8f6f4",
+                      a.rows32,
+                      kSums32,
+                      Words,
+                      b.columns32,
+                      "| m0 m1 m2 m3 m4 k0"};
+      rows[next++] = {16,
+                      16,
+                      128,
+                      a.type,
+                      b.type,
+                      F32,
+                      "mfma.scale.f32.16x16x128.f8f6f4",
+                      a.rows16,
+                      kSums16,
+                      Words,
+                      b.columns16,
+                      "| m0 m1 m2 m3 k0 k1"};
+    }
+  return rows;
+}
+static constexpr auto kScaled = scaledInstructions();
+
 static constexpr MatrixInstruction kRdna3[] = {
     {16, 16, 16, F16, F16, F32, "wmma.f32.16x16x16.f16", kRowsTwice, kSumsTwice, Elements,
      kColumnsTwice},
@@ -106,7 +159,7 @@ static llvm::SmallVector<llvm::ArrayRef<MatrixInstruction>> tablesOf(AmdMatrix f
   case AmdMatrix::Mfma3:
     return {kHalves, kBytes, kFnuz, kRounded, kF32};
   case AmdMatrix::Mfma4:
-    return {kWideOfCdna4, kHalves, kBytes, kFloat8, kF32};
+    return {kWideOfCdna4, kHalves, kBytes, kScaled, kFloat8, kF32};
   case AmdMatrix::Wmma3:
     return {kRdna3};
   case AmdMatrix::Wmma4:
@@ -148,6 +201,8 @@ static mlir::Type typeOf(mlir::MLIRContext &context, MatrixType type) {
     return mlir::Float8E4M3FNUZType::get(&context);
   case E5M2Fnuz:
     return mlir::Float8E5M2FNUZType::get(&context);
+  case E2M1:
+    return mlir::Float4E2M1FNType::get(&context);
   }
   return {};
 }
@@ -164,7 +219,7 @@ static std::string columnsOf(const MatrixInstruction &row) {
 static tile::MmaAttr attributeOf(mlir::MLIRContext &context, const MatrixInstruction &row) {
   return tile::MmaAttr::get(&context, row.m, row.n, row.k, typeOf(context, row.a),
                             typeOf(context, row.b), typeOf(context, row.sum), row.rows,
-                            columnsOf(row), row.sums);
+                            columnsOf(row), row.sums, row.scales);
 }
 
 /// Returns true if the table has a row with the types of `row` and with `extent` rows and columns.

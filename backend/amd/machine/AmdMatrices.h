@@ -19,7 +19,8 @@ enum class MatrixType : uint8_t {
   E4M3,
   E5M2,
   E4M3Fnuz,
-  E5M2Fnuz
+  E5M2Fnuz,
+  E2M1
 };
 
 /// How an intrinsic wants the registers of an operand.
@@ -29,14 +30,15 @@ struct MatrixInstruction {
   unsigned m, n, k;
   MatrixType a, b, sum;
   /// After "llvm.amdgcn.". Of mixed types it names that of B first, which is its first operand.
-  llvm::StringLiteral intrinsic;
+  llvm::StringLiteral intrinsic = "";
   /// Where lanes hold rows of A, as in #tile.mma; columns of B are held alike, but for `columns`.
-  llvm::StringLiteral rows;
+  llvm::StringLiteral rows = "";
   /// Where they hold the sums. The intrinsic gets B before A, so that a lane holds neighbours along
   /// n: D^T = B^T A^T.
-  llvm::StringLiteral sums;
-  OperandForm form;
+  llvm::StringLiteral sums = "";
+  OperandForm form = OperandForm::Elements;
   llvm::StringLiteral columns = ""; // where lanes hold those of B, if that is named apart
+  llvm::StringLiteral scales = "";  // where lanes hold the scales of A, if it takes any
 };
 
 /// Those of a machine, in the order of preference.

@@ -81,7 +81,7 @@ static constexpr Fragments kWords8 = {8, "m3 k2 | k0 k1 m0 m1 m2", "k2 | k0 k1 n
 static tile::MmaAttr mmaRow(mlir::MLIRContext *context, const Fragments &fragments, mlir::Type a,
                             mlir::Type other, mlir::Type sum) {
   return tile::MmaAttr::get(context, 16, 8, fragments.k, a, other, sum, fragments.a, fragments.b,
-                            "n0 m3 | n1 n2 m0 m1 m2");
+                            "n0 m3 | n1 n2 m0 m1 m2", /*scales=*/"");
 }
 
 /// Types of operands that mix: bytes with a sign and without, and floats of 8 bits.
@@ -112,7 +112,8 @@ static llvm::SmallVector<tile::MmaAttr> mmaInstructions(mlir::Builder &b, const 
   add(kBytes16, i8, i8, i32);
   add(kBytes32, i8, i8, i32);
   rows.push_back(tile::MmaAttr::get(context, 8, 8, 4, f64, f64, f64, "| k0 k1 m0 m1 m2",
-                                    "| k0 k1 n0 n1 n2", "n0 | n1 n2 m0 m1 m2"));
+                                    "| k0 k1 n0 n1 n2", "n0 | n1 n2 m0 m1 m2",
+                                    /*scales=*/""));
   // Unsigned bytes, for products that warpgroups do not take.
   if (arch.multipliesByWarpgroup)
     for (mlir::Type a : signsOfBytes(context))

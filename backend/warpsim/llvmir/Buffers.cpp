@@ -247,15 +247,45 @@ bool FunctionImporter::importTransposedRead(llvm::IntrinsicInst &call, llvm::Str
   return true;
 }
 
-bool FunctionImporter::importMatrix(llvm::IntrinsicInst &call) {
+/// The name of the row of a matrix instruction: its intrinsic's, or that of the instruction with
+/// scales with its formats, which are arguments.
+static std::string nameOfMatrix(llvm::IntrinsicInst &call) {
   llvm::StringRef name = call.getCalledFunction()->getName();
   name.consume_front("llvm.amdgcn.");
-  int32_t form = findMatrixRow(std::string_view(name.data(), name.size()));
+  if (!name.starts_with("mfma.scale."))
+    return name.str();
+  static constexpr llvm::StringLiteral kFormats[] = {".fp8", ".bf8", ".fp6", ".bf6", ".fp4"};
+  std::string row = name.take_until([](char c) { return c == 'v'; }).rtrim('.').str();
+  for (unsigned argument : {3u, 4u}) {
+    uint64_t format = llvm::cast<llvm::ConstantInt>(call.getArgOperand(argument))->getZExtValue();
+    row += format < std::size(kFormats) ? kFormats[format] : ".unknown";
+  }
+  return row;
+}
+
+/// The bytes of the words of an instruction with scales; 0 where it has none: LLVM takes the
+/// instruction without them if all of them are the number 0.
+uint64_t FunctionImporter::scaleFlags(llvm::IntrinsicInst &call) {
+  auto isZero = [&](unsigned argument) {
+    auto *number = llvm::dyn_cast<llvm::ConstantInt>(call.getArgOperand(argument));
+    return number && number->isZero();
+  };
+  if (llvm::all_of(llvm::seq(5u, 9u), isZero))
+    return 0;
+  return kScaledProduct | readOne(call.getArgOperand(5)).bits << kScaleByteOfA |
+         readOne(call.getArgOperand(7)).bits << kScaleByteOfB;
+}
+
+bool FunctionImporter::importMatrix(llvm::IntrinsicInst &call) {
+  std::string name = nameOfMatrix(call);
+  int32_t form = findMatrixRow(name);
   if (form < 0)
     return false;
   const MatrixRow &row = *matrixLayout(form).row;
   // iu8 and iu4 have a flag before each operand; f16 of gfx11 one behind them.
-  bool hasSigns = name.contains(".iu8.") || name.contains(".iu4.");
+  bool hasSigns =
+      llvm::StringRef(name).contains(".iu8.") || llvm::StringRef(name).contains(".iu4.");
+  bool hasScales = row.scaleLanes != nullptr;
   unsigned a = hasSigns ? 1 : 0, b = hasSigns ? 3 : 1, c = hasSigns ? 4 : 2;
   uint64_t flags = 3;
   if (hasSigns)
@@ -263,7 +293,10 @@ bool FunctionImporter::importMatrix(llvm::IntrinsicInst &call) {
                                                             << 1;
   if (row.isSpread)
     flags = readOne(call.getArgOperand(3)).bits & 1;
-  for (unsigned i = c + 1; i < call.arg_size() && name.starts_with("mfma."); ++i)
+  if (hasScales)
+    flags = scaleFlags(call);
+  bool hasBroadcasts = !hasScales && llvm::StringRef(name).starts_with("mfma.");
+  for (unsigned i = c + 1; i < call.arg_size() && hasBroadcasts; ++i)
     if (readOne(call.getArgOperand(i)).bits != 0) {
       refuse("a matrix instruction with broadcasts");
       return true;
@@ -275,6 +308,9 @@ bool FunctionImporter::importMatrix(llvm::IntrinsicInst &call) {
   for (unsigned operand : {a, b, c})
     for (const Operand &each : Operands(read(call.getArgOperand(operand))))
       sources.push_back(each);
+  for (unsigned scales : {6u, 8u})
+    if (hasScales && flags)
+      sources.push_back(readOne(call.getArgOperand(scales)));
   Operands to = result(call.getType());
   emitWave(WaveOp::Matrix, to, sources).form = form;
   define(call, to);

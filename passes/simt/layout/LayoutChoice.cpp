@@ -14,9 +14,8 @@ static LayoutAttr layoutAttributeOf(Type type) {
 }
 
 LinearLayout tw::simt::layoutOfOperand(MmaOp mma, MmaOperand operand) {
-  Value tile = operand == MmaOperand::A   ? mma.getA()
-               : operand == MmaOperand::B ? mma.getB()
-                                          : mma.getAcc();
+  // Operands come in the order of their names.
+  Value tile = mma->getOperand(unsigned(operand));
   return mmaLayout(mma.getInstruction(), operand, shapeOf(tile.getType()), mma.getWarps(),
                    mma.getInterleave().value_or(ArrayRef<int64_t>()));
 }

@@ -20,7 +20,7 @@ public:
   double conversionCost(mlir::Value tile, LayoutAttr to);
   double recomputationCost(mlir::Value tile, LayoutAttr layout);
   double reloadCost(tile::LoadOp load, LayoutAttr layout);
-  /// Of elements gathered in another layout: they are read from shared memory in any.
+  /// Gathering elements in another layout: they are read from shared memory in any.
   double gatherCost(tile::GatherOp gather, LayoutAttr layout);
   /// Returns the cost of executing the access once.
   double accessCost(mlir::Value ptr, mlir::Value mask, LayoutAttr layout);

@@ -1,6 +1,7 @@
 // Lowers products by matrix instructions: one instruction per fragment of the product and step of
 // k.
 #include "ir/simt/MmaLayouts.h"
+#include "ir/tile/Fragment.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -9,17 +10,52 @@
 #include "passes/simt/lowering/thread/Storage.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include <set>
+#include <vector>
 
 using namespace mlir;
 using namespace tw;
 using namespace tw::simt;
 
-/// acc += a * b in one instruction.
+namespace {
+/// One of the bytes of a word.
+struct ByteOfWord {
+  Value word;
+  int64_t byte;
+};
+
+/// The scales of an operand, packed in words as they come: an instruction names the byte.
+class ScaleWords {
+public:
+  ScaleWords(SimtFunction &f, Value scales, tile::MmaAttr instruction, MmaOperand operand)
+      : fragments(f, scales, instruction, operand) {
+    SmallVector<Value> bytes(fragments.all());
+    while (bytes.size() % kBytesOfWord != 0)
+      bytes.push_back(bytes.back());
+    words = packWords(f, bytes);
+  }
+  ByteOfWord at(ArrayRef<int64_t> start) const {
+    uint32_t first = fragments.firstAt(start);
+    return {words[first / kBytesOfWord], first % kBytesOfWord};
+  }
+
+private:
+  static constexpr unsigned kBytesOfWord = 4;
+  Fragments fragments;
+  SmallVector<Value> words;
+};
+} // namespace
+
+/// acc += a * b in one instruction, with the scales of both or none.
 static MmaFragmentOp multiply(SimtFunction &f, tile::MmaAttr instruction, ArrayRef<Value> a,
-                              ArrayRef<Value> b, MutableArrayRef<Value> acc) {
+                              ArrayRef<Value> b, MutableArrayRef<Value> acc,
+                              ArrayRef<ByteOfWord> scales = {}) {
   SmallVector<Value> words = packWords(f, acc);
   SmallVector<Type> types = llvm::map_to_vector(words, [](Value word) { return word.getType(); });
-  auto product = f.create<MmaFragmentOp>(types, a, b, words, instruction);
+  auto product = f.create<MmaFragmentOp>(
+      types, a, b, words, llvm::map_to_vector(scales, [](ByteOfWord each) { return each.word; }),
+      instruction);
+  if (!scales.empty())
+    product.setScaleBytes({scales[0].byte, scales[1].byte});
   Type element = acc.front().getType();
   llvm::copy(unpackWords(f, product.getResults(), element), acc.begin());
   return product;
@@ -178,17 +214,30 @@ LogicalResult SimtFunction::lowerMma(MmaOp op) {
       acc(*this, op.getAcc(), instruction, MmaOperand::Accumulator);
   OperandWords left(*this, a, op), right(*this, b, op);
   unsigned rank = tile::shapeOf(op.getType()).size(), row = rank - 2, column = rank - 1;
-  std::set<int64_t> depths; // where fragments begin
+  std::vector<ScaleWords> scales;
+  for (auto [tile, operand] :
+       llvm::zip(op.getScales(), std::array{MmaOperand::ScalesA, MmaOperand::ScalesB}))
+    scales.emplace_back(*this, tile, instruction, operand);
+  int64_t packedA = tile::packedInStored(instruction.getA()),
+          packedB = tile::packedInStored(instruction.getB());
+  std::set<int64_t> depths; // where fragments begin along k
   for (unsigned fragment = 0; fragment < a.count(); ++fragment)
-    depths.insert(a.start(fragment).back());
+    depths.insert(a.start(fragment).back() * packedA);
   unsigned size = acc.all().size() / acc.count();
   SmallVector<MmaFragmentOp> products;
   // Neighbours in time use different accumulators, so that none waits for the one before.
   for (int64_t k : depths) {
     for (unsigned fragment = 0; fragment < acc.count(); ++fragment) {
       SmallVector<int64_t> startA = acc.start(fragment), startB = startA;
-      startA[column] = k;
-      startB[row] = k;
+      SmallVector<ByteOfWord> own; // scales
+      for (auto [index, dim] : llvm::enumerate(std::array{row, column}))
+        if (!scales.empty()) {
+          SmallVector<int64_t> start(ArrayRef(startA).drop_back(2));
+          start.append({startA[dim], k / int64_t(tile::kScaledGroup)});
+          own.push_back(scales[index].at(start));
+        }
+      startA[column] = k / packedA;
+      startB[row] = k / packedB;
       const SplitWords &x = left.at(startA), &y = right.at(startB);
       MutableArrayRef<Value> sum = acc.elementsAt(fragment * size);
       if (op.getPrecision() == tile::InputPrecision::TF32x3 && !x.low.empty()) {
@@ -196,7 +245,7 @@ LogicalResult SimtFunction::lowerMma(MmaOp op) {
         products.push_back(multiply(*this, instruction, x.low, y.high, sum));
         products.push_back(multiply(*this, instruction, x.high, y.low, sum));
       }
-      products.push_back(multiply(*this, instruction, x.high, y.high, sum));
+      products.push_back(multiply(*this, instruction, x.high, y.high, sum, own));
     }
   }
   setRegisters(op, acc.all());

@@ -93,9 +93,12 @@ void Planner::collectProducts(bool isAsked) {
   loop.getBody()->walk([&](Operation *op) {
     if (!isInnermostLoopOf(loop, op))
       return;
-    if (isa<MmaOp, tile::DotOp>(op))
-      for (Value operand : op->getOperands().take_front(2))
-        collectLoads(loop, operand, seen, wanted);
+    if (isa<MmaOp, tile::DotOp>(op)) {
+      constexpr unsigned accumulator = 2;
+      for (OpOperand &operand : op->getOpOperands())
+        if (operand.getOperandNumber() != accumulator)
+          collectLoads(loop, operand.get(), seen, wanted);
+    }
     if (isAsked && isa<LoadOp>(op) && branchesAround(loop, op) &&
         hasLayout(op->getResult(0).getType()))
       wanted.insert(op);

@@ -5,6 +5,7 @@
 #include "passes/simt/product/InterleaveProducts.h"
 #include "ir/simt/MmaLayouts.h"
 #include "ir/target/TargetDesc.h"
+#include "ir/tile/Fragment.h"
 #include "passes/simt/LayoutRules.h"
 #include "passes/simt/layout/BufferChoice.h"
 #include "passes/simt/layout/Coalescing.h"
@@ -131,7 +132,7 @@ static Wish wishOf(const OperandReads &reads, const IndexFacts &facts,
   unsigned rank = tile::shapeOf(tile.getType()).size();
   unsigned own = isA ? rank - 2 : rank - 1, depth = isA ? rank - 1 : rank - 2;
   Type used = isA ? product.instruction.getA() : product.instruction.getB();
-  int64_t usedBytes = isa<FloatTF32Type>(used) ? kWordBytes : tile::elementBytes(used);
+  int64_t usedBytes = tile::registerBits(used) / 8;
   Wish wish;
   (source->joinedDim == own ? wish.neighbours : wish.depth) *= source->joined;
   if (source->run > 1 && source->fastest == own)
@@ -217,7 +218,8 @@ void tw::simt::interleaveProducts(FunctionOpInterface function, const IndexFacts
                                     shape[dim], product.warps[dim]));
     }
     int64_t depth = tile::shapeOf(product.dot.getA().getType()).back();
-    if (!own[0].refusesDepth && !own[1].refusesDepth)
+    bool hasScales = !product.dot.getScales().empty(); // of neighbours
+    if (!hasScales && !own[0].refusesDepth && !own[1].refusesDepth)
       product.interleave.back() = std::min(std::max(own[0].depth, own[1].depth),
                                            mostInterleavedAlongDepth(product.instruction, depth));
   }

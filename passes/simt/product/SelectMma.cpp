@@ -92,13 +92,23 @@ static std::optional<Bytes> bytesBehind(Value operand) {
   return Bytes{source, IntegerType::get(op->getContext(), 8, signs)};
 }
 
+/// The types of a product with scales: bytes are pairs of 4-bit floats.
+static ProductTypes scaledTypes(DotOp dot) {
+  auto typeOf = [](Value tile) {
+    Type element = tile::elementTypeOf(tile.getType());
+    return element.isInteger(8) ? Type(Float4E2M1FNType::get(tile.getContext())) : element;
+  };
+  return {typeOf(dot.getA()), typeOf(dot.getB()), tile::elementTypeOf(dot.getType())};
+}
+
 /// The target's best instruction for these types that fits.
 static MmaAttr findInstruction(tile::TargetAttr target, DotOp dot, ProductTypes types,
                                unsigned numWarps) {
   MmaAttr best;
   for (MmaAttr row : target.getMma())
     if (row.getA() == types.a && row.getB() == types.b && row.getAccumulator() == types.sum &&
-        fits(row, dot) && (!best || rankOf(row, dot, numWarps) > rankOf(best, dot, numWarps)))
+        (dot.getScales().empty() || !row.getFragmentScales().empty()) && fits(row, dot) &&
+        (!best || rankOf(row, dot, numWarps) > rankOf(best, dot, numWarps)))
       best = row;
   return best;
 }
@@ -117,6 +127,8 @@ static OperandChoice ownTypes(DotOp dot) {
 /// The types that a product of these may be computed in, the dearest to the cheapest last: its own;
 /// f32 as it is, where it need not be rounded; f16, which holds every float of 8 bits exactly.
 static SmallVector<OperandChoice> operandChoices(DotOp dot) {
+  if (!dot.getScales().empty())
+    return {{scaledTypes(dot), Type()}};
   SmallVector<OperandChoice> choices = {ownTypes(dot)};
   auto [a, b, sum] = choices.front().types;
   Type f32 = Float32Type::get(dot.getContext()), f16 = Float16Type::get(dot.getContext());
@@ -356,10 +368,11 @@ static void replace(const SelectedProduct &product, const Choice &choice) {
   InputPrecision precision =
       product.instruction.getA().isF32() ? InputPrecision::IEEE : dot.getPrecision();
   bool isPlain = llvm::all_of(product.interleave, [](int64_t count) { return count == 1; });
-  Value result = MmaOp::create(
-      b, dot.getLoc(), sums.getType(), left, right, sums, product.instruction, product.warps,
-      precision, isPlain ? DenseI64ArrayAttr() : b.getDenseI64ArrayAttr(product.interleave),
-      choice.async, partialDepthOf(dot, choice.async));
+  Value result =
+      MmaOp::create(b, dot.getLoc(), sums.getType(), left, right, sums, dot.getScales(),
+                    product.instruction, product.warps, precision,
+                    isPlain ? DenseI64ArrayAttr() : b.getDenseI64ArrayAttr(product.interleave),
+                    choice.async, partialDepthOf(dot, choice.async));
   if (choice.widenedSum)
     result = arith::TruncFOp::create(b, dot.getLoc(), dot.getType(), result);
   dot.getResult().replaceAllUsesWith(result);

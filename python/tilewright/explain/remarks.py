@@ -29,6 +29,7 @@ _RANKS: dict[str, tuple[int, str]] = {
     "TW0367": (4, ""),
     "TW0371": (7, "copy together"),
     "TW0372": (3, ""),
+    "TW0373": (2, ""),
     "TW0438": (INFORMATION, ""),
 }
 _OTHER_RANK = 7

@@ -1,16 +1,16 @@
-"""`dot_scaled`: products of tiles in the microscaling formats, in the language itself.
+"""`dot_scaled`: products of tiles in the microscaling formats, by the machine's instruction for them, or
+in the language itself.
 
 The formats and scales are those of the Open Compute Project's "Microscaling Formats (MX)
 Specification", version 1.0 (2023). Bodies are kernel code, as in `library`.
 
-How a product is computed. Each element times its scale is written in a type that holds it exactly,
+How a product is composed. Each element times its scale is written in a type that holds it exactly,
 and these are multiplied as by `dot`: bfloat16 (8 digits and the exponents of float32) where both
 sides have at most 8 digits, float32 with "tf32" up to 11 digits, float32 beyond. What bfloat16
 cannot hold are scaled elements outside of its exponents (448 times 2 ** 127, whose products with
 small ones are numbers of float32), and products of very small ones leave those of the sum. So
 scales of 8 bits are looked at first. If one is outside of the range in which nothing of this can
-happen, or is NaN, the products are summed group by group with only so much of the scales as leaves
-the elements in the middle of the range, and the sums get the rest of them.
+happen, or is NaN, the elements are multiplied one by one in float32, and their products by the scales.
 """
 
 # Kernel code follows the type rules of the language, not those of Python:
@@ -19,6 +19,7 @@ the elements in the middle of the range, and the sums get the rest of them.
 # pyright: reportAttributeAccessIssue=false, reportGeneralTypeIssues=false, reportReturnType=false
 from __future__ import annotations
 
+from ..native.targets import device_named
 from .dtypes import (
     bfloat16,
     dtype,
@@ -32,17 +33,18 @@ from .dtypes import (
     uint32,
 )
 from .library import max
+from .machine import compiled_for
 from .marks import builtin, constexpr_function, library_function
 from .static import constexpr
 from .tile import (
     arange,
     broadcast_to,
-    clamp,
     dot,
     expand_dims,
     full,
     gather,
     join,
+    maximum,
     permute,
     reshape,
     where,
@@ -59,8 +61,8 @@ _FORMATS = {
 # Products of two elements whose exponents are at least this one have exponents of float32.
 _LOWEST_EXPONENT = -63
 _SCALE_BIAS = 127
-# Of a scale outside of the range, up to this power of two stays at the elements.
-_INNER_EXPONENT = 24
+# No element of 8 bits times 2 to this power is subnormal in float32.
+_LOWEST_FIRST = -100
 
 
 @builtin
@@ -77,6 +79,46 @@ def check_dot_scaled(
     out_dtype: dtype,
 ) -> None:
     """Refuse what `dot_scaled` does not take, with an error that says what fits."""
+
+
+@builtin
+def scaled_product(
+    lhs: tensor, lhs_scale: tensor, rhs: tensor, rhs_scale: tensor, acc: tensor
+) -> tensor:
+    """The product by the machine's instruction: elements of 8-bit floats, or bytes of two of e2m1 along
+    K, and scales of uint8."""
+
+
+@builtin
+def converted_product(reason: str) -> None:
+    """Report as a remark why a product is not by the machine's instruction."""
+
+
+@constexpr_function
+def _has_instructions(name: str) -> bool:
+    return bool(device_named(name).scaled_products)
+
+
+@constexpr_function
+def _obstacle(
+    name: str, extents: tuple[int, int, int], formats: tuple[str, str], packs: tuple[bool, bool],
+    has_numbers: bool,
+) -> str:  # fmt: skip
+    """Why the machine's instructions do not multiply such operands; empty if one does."""
+    others = [format for format in formats if format not in ("e2m1", "e4m3", "e5m2")]
+    if others:
+        return f"the instruction does not take {others[0]}"
+    if has_numbers:
+        return "the instruction's scales are powers of two for 32 elements, not float8e4nv"
+    if not all(packs):
+        return "the instruction takes e2m1 packed along K"
+    if any(extent & extent - 1 for extent in extents):
+        return f"extents {' x '.join(map(str, extents))} are not powers of two"
+    sizes = device_named(name).scaled_products
+    if any(all(own >= least for own, least in zip(extents, size)) for size in sizes):
+        return ""
+    least = " or ".join(" x ".join(map(str, size)) for size in sizes)
+    return f"{' x '.join(map(str, extents))} is smaller than {least}"
 
 
 @constexpr_function
@@ -219,78 +261,103 @@ def _with_scale_in_range(x, scale, is_checked: constexpr, is_left: constexpr):
 
 
 @library_function
+def _exponents(scale, shape: constexpr):
+    """A scale as the instruction takes it; 2 to the power 0 where there is none."""
+    if scale is None:
+        return full(shape, 127, uint8)
+    return scale
+
+
+@library_function
+def _stored(x, format: constexpr):
+    """The elements of an operand as the instruction takes them: bytes of e2m1, else floats."""
+    if format == "e2m1":
+        return x.to(uint8, bitcast=True)
+    return _elements(x, format, True)
+
+
+@library_function
+def _exact(x, digits: constexpr):
+    """Elements of at most so many digits in a type that is multiplied without rounding them."""
+    return x.to(bfloat16 if digits <= 8 else float32)
+
+
+@library_function
 def _multiplied(a, b, acc, digits: constexpr):
     """The product of tiles whose elements have at most so many digits, without rounding them."""
     if a.dtype == float16 and b.dtype == float16:
         return dot(a, b, acc)
     if digits <= 8:
-        return dot(a.to(bfloat16), b.to(bfloat16), acc)
+        return dot(_exact(a, digits), _exact(b, digits), acc)
     if digits <= 11:
-        return dot(a.to(float32), b.to(float32), acc, input_precision="tf32")
-    return dot(a.to(float32), b.to(float32), acc, input_precision="ieee")
+        return dot(_exact(a, digits), _exact(b, digits), acc, input_precision="tf32")
+    return dot(_exact(a, digits), _exact(b, digits), acc, input_precision="ieee")
 
 
 @library_function
-def _group_of(x, group, size: constexpr, is_left: constexpr):
-    """One of the groups of elements along K."""
+def _at(x, k, is_left: constexpr):
+    """One column of a left tile, [M, 1], or one row of a right one, [1, N]."""
     rank: constexpr = len(x.shape)
-    index = group * size + arange(0, size)
     if is_left:
-        return gather(x, broadcast_to(index, x.shape[:-1] + (size,)), rank - 1)
-    index = expand_dims(index, 1)
-    return gather(x, broadcast_to(index, x.shape[:-2] + (size, x.shape[-1])), rank - 2)
+        return gather(x, full(x.shape[:-1] + (1,), k, int32), rank - 1)
+    return gather(x, full(x.shape[:-2] + (1, x.shape[-1]), k, int32), rank - 2)
 
 
 @library_function
-def _scale_of(scale, group, is_left: constexpr):
-    """The scales of a group: [M, 1] or [1, N]."""
-    column = _group_of(scale, group, 1, True)
-    return column if is_left else _exchanged(column)
+def _elements_at(x, k, format: constexpr, packs_k: constexpr, is_left: constexpr):
+    """The elements of an operand, as it was given, at one place along K, as float32."""
+    if format != "e2m1":
+        return _elements(_at(x, k, is_left), format, True).to(float32)
+    if not packs_k:
+        return _elements(_at(x, k, is_left), format, not is_left)
+    both = _at(x, k // 2, is_left).to(uint8, bitcast=True)
+    return _from_e2m1(both >> (k % 2 * 4).to(uint8) & 15)
 
 
 @library_function
-def _inner_exponent(scale):
-    return clamp(scale.to(int32) - _SCALE_BIAS, -_INNER_EXPONENT, _INNER_EXPONENT)
+def _first_exponent(exponent, other_format: constexpr, is_left: constexpr):
+    """The part of a scale's exponent that its elements get before they are multiplied. Beside small
+    elements that is half of it; odd ones are rounded to different sides in left and right operands,
+    so that no factors of both leave the range. Beside elements as large as float32 has, negative
+    ones come first, so far as the others' elements stay exact."""
+    if other_format == "bf16":
+        return where(exponent < 0, maximum(exponent, _LOWEST_FIRST), exponent >> 1)
+    return exponent >> 1 if is_left else (exponent + 1) >> 1
 
 
 @library_function
-def _with_inner_scale(x, scale, group, is_checked: constexpr, is_left: constexpr):
-    """The elements of a group times that part of their scales which leaves them exact."""
-    elements = _group_of(x, group, 32, is_left)
-    if not is_checked:
-        return elements
-    own = _scale_of(scale, group, is_left)
-    factor = where(own == 255, float("nan"), _power_of_two(_inner_exponent(own)))
-    return elements.to(float32) * factor
-
-
-@library_function
-def _outer_exponent(scale, group, is_checked: constexpr, is_left: constexpr):
-    """The exponents that a group's sums get from one side: [M, 1], [1, N], or 0."""
-    if not is_checked:
-        return 0
-    own = _scale_of(scale, group, is_left)
-    return own.to(int32) - _SCALE_BIAS - _inner_exponent(own)
-
-
-@library_function
-def _multiplied_by_groups(
-    a, a_scale, is_a_checked: constexpr, b, b_scale, is_b_checked: constexpr, acc, digits: constexpr
+def _factors_at(
+    scale, k, depth: constexpr, format: constexpr, other_format: constexpr, is_left: constexpr
 ):
-    """The product for all scales: each group's sums get what its elements cannot take."""
-    for group in range(a.shape[-1] // 32):
-        sums = _multiplied(
-            _with_inner_scale(a, a_scale, group, is_a_checked, True),
-            _with_inner_scale(b, b_scale, group, is_b_checked, False),
-            full(acc.shape, 0, float32),
-            digits,
-        )
-        exponent = _outer_exponent(a_scale, group, is_a_checked, True) + _outer_exponent(
-            b_scale, group, is_b_checked, False
-        )
-        # In two steps, neither of which leaves the range unless the result does.
-        half = exponent >> 1
-        acc += sums * _power_of_two(half) * _power_of_two(exponent - half)
+    """Two factors that make up the scales at one place along K, [M, 1] or [1, N]: before and after
+    the elements are multiplied."""
+    if scale is None:
+        return 1.0, 1.0
+    own = _at(scale, k // (depth // scale.shape[-1]), True)
+    if not is_left:
+        own = _exchanged(own)
+    if own.dtype == float8e4nv:
+        return own.to(float32), 1.0
+    if format == "bf16":
+        return _scale_number(own), 1.0
+    exponent = own.to(int32) - _SCALE_BIAS
+    first = _first_exponent(exponent, other_format, is_left)
+    return where(own == 255, float("nan"), _power_of_two(first)), _power_of_two(exponent - first)
+
+
+@library_function
+def _multiplied_one_by_one(
+    lhs, lhs_scale, lhs_format: constexpr, lhs_k_pack: constexpr,
+    rhs, rhs_scale, rhs_format: constexpr, rhs_k_pack: constexpr, acc, depth: constexpr,
+):  # fmt: skip
+    """The product for all scales, of one column by one row after the other."""
+    for k in range(depth):
+        a_first, a_second = _factors_at(lhs_scale, k, depth, lhs_format, rhs_format, True)
+        b_first, b_second = _factors_at(rhs_scale, k, depth, rhs_format, lhs_format, False)
+        left = _elements_at(lhs, k, lhs_format, lhs_k_pack, True)
+        right = _elements_at(rhs, k, rhs_format, rhs_k_pack, False)
+        # What is between leaves the range only if the result does.
+        acc += (left * a_first) * (right * b_first) * (a_second * b_second)
     return acc
 
 
@@ -300,6 +367,40 @@ def _as_bytes(scale):
     if scale is None or scale.dtype == float8e4nv:
         return scale
     return scale.to(uint8, bitcast=True)
+
+
+@library_function
+def _composed(
+    lhs, a_scale, lhs_format: constexpr, lhs_k_pack: constexpr,
+    rhs, b_scale, rhs_format: constexpr, rhs_k_pack: constexpr,
+    acc, depth: constexpr, fast_math: constexpr,
+):  # fmt: skip
+    """The product of any operands, by products of elements that were converted exactly."""
+    a = _elements(lhs, lhs_format, lhs_k_pack)
+    b = _elements(rhs, rhs_format, not rhs_k_pack)
+    has_a_number: constexpr = _is_number(a_scale)
+    has_b_number: constexpr = _is_number(b_scale)
+    a_digits: constexpr = _digits(lhs_format, has_a_number)
+    b_digits: constexpr = _digits(rhs_format, has_b_number)
+    digits: constexpr = a_digits if a_digits > b_digits else b_digits
+    is_a_checked: constexpr = not fast_math and _is_checked(a_scale, lhs_format)
+    is_b_checked: constexpr = not fast_math and _is_checked(b_scale, rhs_format)
+    a = _with_sure_scale(a, a_scale, is_a_checked, True, fast_math)
+    b = _with_sure_scale(b, b_scale, is_b_checked, False, fast_math)
+    is_outside = False
+    if is_a_checked:
+        is_outside = _has_outside(a_scale, lhs_format)
+    if is_b_checked:
+        is_outside = is_outside | _has_outside(b_scale, rhs_format)
+    if is_outside:
+        acc = _multiplied_one_by_one(
+            lhs, a_scale, lhs_format, lhs_k_pack, rhs, b_scale, rhs_format, rhs_k_pack, acc, depth
+        )
+    else:
+        scaled_a = _with_scale_in_range(a, a_scale, is_a_checked, True)
+        scaled_b = _with_scale_in_range(b, b_scale, is_b_checked, False)
+        acc = _multiplied(scaled_a, scaled_b, acc, digits)
+    return acc
 
 
 @library_function
@@ -334,35 +435,31 @@ def dot_scaled(
         lhs, lhs_scale, lhs_format, rhs, rhs_scale, rhs_format, acc, lhs_k_pack, rhs_k_pack,
         out_dtype,
     )  # fmt: skip
-    a = _elements(lhs, lhs_format, lhs_k_pack)
-    b = _elements(rhs, rhs_format, not rhs_k_pack)
     a_scale = _as_bytes(lhs_scale)
     b_scale = _as_bytes(rhs_scale)
-    has_a_number: constexpr = _is_number(a_scale)
-    has_b_number: constexpr = _is_number(b_scale)
-    a_digits: constexpr = _digits(lhs_format, has_a_number)
-    b_digits: constexpr = _digits(rhs_format, has_b_number)
-    digits: constexpr = a_digits if a_digits > b_digits else b_digits
+    lead: constexpr = lhs.shape[:-2]
+    rows: constexpr = lhs.shape[-2] * (1 if lhs_k_pack else 2)
+    columns: constexpr = rhs.shape[-1] * (1 if rhs_k_pack else 2)
+    depth: constexpr = lhs.shape[-1] * (2 if lhs_format == "e2m1" and lhs_k_pack else 1)
+    name: constexpr = compiled_for()
     if acc is None:
-        acc = full(a.shape[:-1] + (b.shape[-1],), 0, float32)
-    is_a_checked: constexpr = not fast_math and _is_checked(a_scale, lhs_format)
-    is_b_checked: constexpr = not fast_math and _is_checked(b_scale, rhs_format)
-    a = _with_sure_scale(a, a_scale, is_a_checked, True, fast_math)
-    b = _with_sure_scale(b, b_scale, is_b_checked, False, fast_math)
-    is_outside = False
-    if is_a_checked:
-        is_outside = _has_outside(a_scale, lhs_format)
-    if is_b_checked:
-        is_outside = is_outside | _has_outside(b_scale, rhs_format)
-    if is_outside:
-        acc = _multiplied_by_groups(
-            a, a_scale, is_a_checked, b, b_scale, is_b_checked, acc, digits
-        )
-    else:
-        scaled_a = _with_scale_in_range(a, a_scale, is_a_checked, True)
-        scaled_b = _with_scale_in_range(b, b_scale, is_b_checked, False)
-        acc = _multiplied(scaled_a, scaled_b, acc, digits)
-    return acc
+        acc = full(lead + (rows, columns), 0, float32)
+    if _has_instructions(name):
+        has_numbers: constexpr = _is_number(a_scale) or _is_number(b_scale)
+        obstacle: constexpr = _obstacle(
+            name, (rows, columns, depth), (lhs_format, rhs_format), (lhs_k_pack, rhs_k_pack),
+            has_numbers,
+        )  # fmt: skip
+        if obstacle == "":
+            return scaled_product(
+                _stored(lhs, lhs_format), _exponents(a_scale, lead + (rows, depth // 32)),
+                _stored(rhs, rhs_format), _exponents(b_scale, lead + (columns, depth // 32)), acc,
+            )  # fmt: skip
+        converted_product(obstacle)
+    return _composed(
+        lhs, a_scale, lhs_format, lhs_k_pack, rhs, b_scale, rhs_format, rhs_k_pack, acc, depth,
+        fast_math,
+    )  # fmt: skip
 
 
 __all__ = ["dot_scaled"]

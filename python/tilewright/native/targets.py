@@ -35,6 +35,7 @@ class Device(NamedTuple):
     backend: str = ""  # how kernels ask for the maker
     arch: str = ""
     shared_bytes: int = 0  # that one program may have
+    scaled_products: tuple[tuple[int, int, int], ...] = ()  # (m, n, k) of instructions for MX formats
     processor_registers: int = 0
     options: tuple[str, ...] = ()  # words for the compiler that not all targets heed
 

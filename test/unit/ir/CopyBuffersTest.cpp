@@ -40,9 +40,9 @@ LinearLayout copiedFrom(llvm::ArrayRef<int64_t> shape, unsigned fastest, unsigne
 TEST_F(CopyBuffers, OperandsAreReadWithoutConflictsInEveryOrder) {
   mlir::Type tf32 = builder.getTF32Type(), f32 = builder.getF32Type(), f64 = builder.getF64Type();
   auto short32 = tile::MmaAttr::get(&context, 16, 8, 8, tf32, tf32, f32, "m3 k2 | k0 k1 m0 m1 m2",
-                                    "k2 | k0 k1 n0 n1 n2", "n0 m3 | n1 n2 m0 m1 m2");
+                                    "k2 | k0 k1 n0 n1 n2", "n0 m3 | n1 n2 m0 m1 m2", "");
   auto double64 = tile::MmaAttr::get(&context, 8, 8, 4, f64, f64, f64, "| k0 k1 m0 m1 m2",
-                                     "| k0 k1 n0 n1 n2", "n0 | n1 n2 m0 m1 m2");
+                                     "| k0 k1 n0 n1 n2", "n0 | n1 n2 m0 m1 m2", "");
   for (auto [mma, bytes] : {std::pair{short32, 4u}, std::pair{double64, 8u}})
     for (int64_t extent : {16, 32, 64, 128})
       for (int64_t depth : {16, 32, 64})

@@ -8,9 +8,10 @@ using namespace tw::warpsim;
 using enum MatrixElement;
 
 // Layouts that many share: A's registers and lanes, then D's.
-#define TW_MFMA32(registers, lanes)                                                                \
-  registers, "m0 m1 m2 m3 m4 " lanes, "m0 m1 m3 m4", "n0 n1 n2 n3 n4 m2"
-#define TW_MFMA16(registers, lanes) registers, "m0 m1 m2 m3 " lanes, "m0 m1", "n0 n1 n2 n3 m2 m3"
+#define TW_MFMA32_SUMS(registers, lanes) registers, lanes, "m0 m1 m3 m4", "n0 n1 n2 n3 n4 m2"
+#define TW_MFMA16_SUMS(registers, lanes) registers, lanes, "m0 m1", "n0 n1 n2 n3 m2 m3"
+#define TW_MFMA32(registers, lanes) TW_MFMA32_SUMS(registers, "m0 m1 m2 m3 m4 " lanes)
+#define TW_MFMA16(registers, lanes) TW_MFMA16_SUMS(registers, "m0 m1 m2 m3 " lanes)
 #define TW_WMMA11 "k0 k1 k2 k3", "m0 m1 m2 m3 -", "m1 m2 m3", "n0 n1 n2 n3 m0"
 #define TW_WMMA12(registers, lanes) registers, "m0 m1 m2 m3 " lanes, "m0 m1 m2", "n0 n1 n2 n3 m3"
 
@@ -65,9 +66,51 @@ static constexpr MatrixRow kRows[] = {
 #undef TW_WMMA11
 #undef TW_WMMA12
 
+namespace {
+/// An operand of the instructions with scales, of 32 and of 16 rows: a lane has two runs of 16
+/// neighbours of 8 bits, or 32 neighbours of 4 bits.
+struct ScaledOperand {
+  const char *name;
+  MatrixElement element;
+  const char *registers32, *lanes32, *registers16, *lanes16;
+};
+} // namespace
+static constexpr ScaledOperand kScaledOperands[] = {
+    {".fp8", Fp8, "k0 k1 k2 k3 k5", "m0 m1 m2 m3 m4 k4", "k0 k1 k2 k3 k6", "m0 m1 m2 m3 k4 k5"},
+    {".bf8", Bf8, "k0 k1 k2 k3 k5", "m0 m1 m2 m3 m4 k4", "k0 k1 k2 k3 k6", "m0 m1 m2 m3 k4 k5"},
+    {".fp4", Fp4, "k0 k1 k2 k3 k4", "m0 m1 m2 m3 m4 k5", "k0 k1 k2 k3 k4", "m0 m1 m2 m3 k5 k6"},
+};
+
+/// All rows: those above, and those with scales for each pair of formats.
+static const std::vector<MatrixRow> &allRows() {
+  static std::vector<std::string> names; // which the rows point into
+  static const std::vector<MatrixRow> all = [] {
+    std::vector<MatrixRow> rows(std::begin(kRows), std::end(kRows));
+    names.reserve(2 * std::size(kScaledOperands) * std::size(kScaledOperands));
+    auto nameOf = [&](const char *shape, const ScaledOperand &a, const ScaledOperand &b) {
+      names.push_back(std::string("mfma.scale.f32.") + shape + ".f8f6f4" + a.name + b.name);
+      return std::string_view(names.back());
+    };
+    for (const ScaledOperand &a : kScaledOperands)
+      for (const ScaledOperand &b : kScaledOperands) {
+        rows.push_back({nameOf("32x32x64", a, b), a.element, b.element, F32,
+                        TW_MFMA32_SUMS(a.registers32, a.lanes32), false, b.registers32, b.lanes32,
+                        "m0 m1 m2 m3 m4 k0"});
+        rows.push_back({nameOf("16x16x128", a, b), a.element, b.element, F32,
+                        TW_MFMA16_SUMS(a.registers16, a.lanes16), false, b.registers16, b.lanes16,
+                        "m0 m1 m2 m3 k0 k1"});
+      }
+    return rows;
+  }();
+  return all;
+}
+#undef TW_MFMA32_SUMS
+#undef TW_MFMA16_SUMS
+
 unsigned tw::warpsim::bitsOf(MatrixElement element) {
   switch (element) {
   case I4:
+  case Fp4:
     return 4;
   case I8:
   case Fp8:
@@ -84,8 +127,9 @@ unsigned tw::warpsim::bitsOf(MatrixElement element) {
 }
 
 int32_t tw::warpsim::findMatrixRow(std::string_view intrinsic) {
-  for (size_t i = 0; i < std::size(kRows); ++i)
-    if (kRows[i].intrinsic == intrinsic)
+  const std::vector<MatrixRow> &rows = allRows();
+  for (size_t i = 0; i < rows.size(); ++i)
+    if (rows[i].intrinsic == intrinsic)
       return int32_t(i);
   return -1;
 }
@@ -131,6 +175,8 @@ static std::unique_ptr<MatrixLayout> layOut(const MatrixRow &row) {
   auto layout = std::make_unique<MatrixLayout>();
   layout->row = &row;
   Bases aRegisters = parseBases(row.aRegisters), aLanes = parseBases(row.aLanes);
+  Bases bRegisters = row.bRegisters ? parseBases(row.bRegisters) : aRegisters;
+  Bases bLanes = row.bLanes ? parseBases(row.bLanes) : aLanes;
   Bases dRegisters = parseBases(row.dRegisters), dLanes = parseBases(row.dLanes);
   layout->lanes = 1u << aLanes.size();
   for (const Bases *bases : {&aRegisters, &aLanes})
@@ -143,8 +189,13 @@ static std::unique_ptr<MatrixLayout> layOut(const MatrixRow &row) {
     for (unsigned lane = 0; lane < layout->lanes; ++lane) {
       Place place = placeOf(aRegisters, aLanes, element, lane);
       layout->aAt.push_back(uint16_t(place.m * layout->depth + place.k));
+      place = placeOf(bRegisters, bLanes, element, lane);
       layout->bAt.push_back(uint16_t(place.k * layout->columns + place.m));
     }
+  for (unsigned lane = 0; row.scaleLanes && lane < layout->lanes; ++lane) {
+    Place place = placeOf({}, parseBases(row.scaleLanes), 0, lane);
+    layout->scaleAt.push_back(uint16_t(place.m * (layout->depth / kScaledGroup) + place.k));
+  }
   for (unsigned element = 0; element < 1u << dRegisters.size(); ++element)
     for (unsigned lane = 0; lane < layout->lanes; ++lane) {
       Place place = placeOf(dRegisters, dLanes, element, lane);
@@ -156,7 +207,7 @@ static std::unique_ptr<MatrixLayout> layOut(const MatrixRow &row) {
 const MatrixLayout &tw::warpsim::matrixLayout(int32_t row) {
   static const std::vector<std::unique_ptr<MatrixLayout>> layouts = [] {
     std::vector<std::unique_ptr<MatrixLayout>> all;
-    for (const MatrixRow &each : kRows)
+    for (const MatrixRow &each : allRows())
       all.push_back(layOut(each));
     return all;
   }();

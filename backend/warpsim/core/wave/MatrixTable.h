@@ -6,27 +6,33 @@
 
 namespace tw::warpsim {
 
-enum class MatrixElement : uint8_t { F16, BF16, F32, XF32, F64, I8, I4, Fp8, Bf8 };
+enum class MatrixElement : uint8_t { F16, BF16, F32, XF32, F64, I8, I4, Fp8, Bf8, Fp4 };
 unsigned bitsOf(MatrixElement element);
 
 /// One instruction. Layouts are bases over GF(2): for each bit of the element's number in a lane's
 /// registers, then for each bit of the lane, the bit of row, column or depth that it stands for:
-/// "k0 k1", "m0 m1 k2", "-" for a lane bit that copies. B is A with n for m.
+/// "k0 k1", "m0 m1 k2", "-" for a lane bit that copies. B is A with n for m, but for what is named.
 struct MatrixRow {
-  std::string_view intrinsic; // after llvm.amdgcn.
+  std::string_view intrinsic; // after llvm.amdgcn.; with formats of the operands behind it
   MatrixElement a, b, d;
   const char *aRegisters, *aLanes, *dRegisters, *dLanes;
   bool isSpread = false; // of D, every second element only: which, is an operand
+  const char *bRegisters = nullptr, *bLanes = nullptr;
+  const char *scaleLanes = nullptr; // of scales of A, if there may be any: k counts groups
 };
+inline constexpr unsigned kScaledGroup = 32; // neighbours along the depth that have one scale
+/// Flags of an instruction with scales, and where the two bits that name a byte begin in them.
+enum : unsigned { kScaledProduct = 4, kScaleByteOfA = 3, kScaleByteOfB = 5 };
 /// The number of an intrinsic's row, or -1.
 int32_t findMatrixRow(std::string_view intrinsic);
 
 /// A row as places: element e of lane l of A is at `aAt[e * lanes + l]`, which is row * depth + k;
-/// of B at k * columns + n, of D at m * columns + n.
+/// of B at k * columns + n, of D at m * columns + n. Lane l has the scale of group
+/// `scaleAt[l] % groups` of row, or column, `scaleAt[l] / groups`.
 struct MatrixLayout {
   const MatrixRow *row;
   unsigned rows = 1, columns = 1, depth = 1, lanes = 64;
-  std::vector<uint16_t> aAt, bAt, dAt;
+  std::vector<uint16_t> aAt, bAt, dAt, scaleAt;
 };
 const MatrixLayout &matrixLayout(int32_t row);
 

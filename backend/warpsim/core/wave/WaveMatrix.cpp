@@ -20,7 +20,8 @@ template <typename T> struct Matrix {
   std::vector<uint8_t> isSet;
 };
 /// The sources of a matrix instruction begin with the numbers of registers of A, B and C, and with
-/// flags: which operands are signed, or which half of a register the result is in.
+/// flags: which operands are signed, or which half of a register the result is in; or, where there
+/// are scales, which bytes of the registers behind C they are, as `kScaledProduct` says.
 constexpr unsigned kNumHeads = 4;
 } // namespace
 
@@ -61,6 +62,8 @@ static T decodeElement(uint64_t bits, const MatrixOperand &operand, bool isFnuz)
     return T(decodeByte(uint32_t(bits & 0xff), kE4m3, isFnuz));
   case MatrixElement::Bf8:
     return T(decodeByte(uint32_t(bits & 0xff), kE5m2, isFnuz));
+  case MatrixElement::Fp4:
+    return T(valueOfCode(uint32_t(bits & 0xf), kE2m1));
   }
   return T();
 }
@@ -138,7 +141,9 @@ static uint64_t encodeElement(float value, MatrixElement element) {
     return brainFromFloat(value);
   return std::bit_cast<uint32_t>(value);
 }
-static uint64_t encodeElement(double value, MatrixElement) {
+static uint64_t encodeElement(double value, MatrixElement element) {
+  if (element != MatrixElement::F64)
+    return encodeElement(float(value), element);
   return std::bit_cast<uint64_t>(value);
 }
 static uint64_t encodeElement(uint32_t value, MatrixElement) { return value; }
@@ -184,6 +189,25 @@ static void checkCopies(const Wave &wave, const MatrixOperand &operand, int32_t 
   }
 }
 
+/// Multiplies the groups of an operand by the scales in one byte of a register: 2 to the power of
+/// it less 127, and 255 is NaN (Open Compute Project, "Microscaling Formats", E8M0).
+static void applyScales(const Wave &wave, const Operand &scales, unsigned byte,
+                        const MatrixLayout &layout, bool isA, Matrix<double> &matrix) {
+  WaveValues values = readWave(wave, scales);
+  unsigned groups = layout.depth / kScaledGroup;
+  for (unsigned lane = 0; lane < layout.lanes; ++lane) {
+    unsigned scale = unsigned(values.lanes[lane] >> (8 * byte)) & 0xff;
+    unsigned outer = layout.scaleAt[lane] / groups, group = layout.scaleAt[lane] % groups;
+    for (unsigned i = 0; i < kScaledGroup; ++i) {
+      unsigned k = group * kScaledGroup + i;
+      unsigned at = isA ? outer * layout.depth + k : k * layout.columns + outer;
+      double &value = matrix.values[at];
+      value = scale == 255 ? std::nan("") : std::ldexp(value, int(scale) - 127);
+      matrix.isSet[at] &= uint8_t(values.set >> lane & 1);
+    }
+  }
+}
+
 static bool checkWhole(const Wave &wave, int32_t pc) {
   for (unsigned half = 0; half * kWarpSize < wave.size(); ++half) {
     LaneMask missing = ~wave.active[half];
@@ -216,6 +240,12 @@ static void run(const Wave &wave, const Instruction &instruction, const MatrixLa
          outputs = size_t(layout.rows) * layout.columns;
   Matrix<T> left = gatherMatrix<T>(wave, a, layout, layout.aAt, inputs, isFnuz);
   Matrix<T> right = gatherMatrix<T>(wave, b, layout, layout.bAt, inputs, isFnuz);
+  if constexpr (std::is_same_v<T, double>)
+    if (flags & kScaledProduct) {
+      const Operand *scales = c.registers + c.count;
+      applyScales(wave, scales[0], flags >> kScaleByteOfA & 3, layout, true, left);
+      applyScales(wave, scales[1], flags >> kScaleByteOfB & 3, layout, false, right);
+    }
   Matrix<T> sum = {std::vector<T>(outputs), std::vector<uint8_t>(outputs, 1)};
   if constexpr (std::is_integral_v<T>) {
     for (unsigned i = 0; i < c.count; ++i) {
@@ -252,7 +282,7 @@ void tw::warpsim::executeWaveMatrix(const Wave &wave, const Instruction &instruc
   bool isInteger = layout.row->a == MatrixElement::I8 || layout.row->a == MatrixElement::I4;
   if (isInteger)
     return run<uint32_t>(wave, instruction, layout);
-  if (layout.row->a == MatrixElement::F64)
+  if (layout.row->a == MatrixElement::F64 || layout.row->scaleLanes)
     return run<double>(wave, instruction, layout);
   run<float>(wave, instruction, layout);
 }

@@ -110,3 +110,30 @@ func.func @unknown(%a: tensor<64x32xf16>, %b: tensor<32x64xf16>, %c: tensor<64x6
   %d = tile.dot %a, %b, %c : tensor<64x32xf16>, tensor<32x64xf16> -> tensor<64x64xf32>
   return %d : tensor<64x64xf32>
 }
+
+// -----
+
+// Scales go with the operands, K in its order. Bytes are two elements of e2m1 along k, which only an
+// instruction with scales takes; floats of 8 bits without scales take it, too.
+// CHECK: [[SCALED:#mma[0-9]*]] = #tile.mma<16 x 16 x 128, f8E4M3FN in "{{[^"]*}}", f4E2M1FN in
+// CHECK: [[DEEP:#mma[0-9]*]] = #tile.mma<16 x 16 x 128, f8E4M3FN in "{{[^"]*}}", f8E4M3FN in
+#plain = #tile.mma<16 x 16 x 32, f8E4M3FN in "k0 k1 k4 | m0 m1 m2 m3 k2 k3", f8E4M3FN in "k0 k1 k4 | n0 n1 n2 n3 k2 k3" -> f32 in "n0 n1 | m0 m1 m2 m3 n2 n3">
+#scaled = #tile.mma<16 x 16 x 128, f8E4M3FN in "k0 k1 k2 k3 k6 | m0 m1 m2 m3 k4 k5", f4E2M1FN in "k0 k1 k2 k3 | n0 n1 n2 n3 k4 k5" -> f32 in "n0 n1 | m0 m1 m2 m3 n2 n3" scales in "| m0 m1 m2 m3 k0 k1">
+#deep = #tile.mma<16 x 16 x 128, f8E4M3FN in "k0 k1 k2 k3 k6 | m0 m1 m2 m3 k4 k5", f8E4M3FN in "k0 k1 k2 k3 k6 | n0 n1 n2 n3 k4 k5" -> f32 in "n0 n1 | m0 m1 m2 m3 n2 n3" scales in "| m0 m1 m2 m3 k0 k1">
+#machine = #tile.target<warp_size = 64, shared_bytes = 65536, registers = 512, spare_registers = 52, max_warps = 16, vector_bits = 128, line_bytes = 128, sector_bytes = 32, banks = 32, bank_bytes = 4, mma = [#scaled, #deep, #plain]>
+
+module attributes {tile.target = #machine} {
+// CHECK-LABEL: @scaled
+// CHECK: simt.mma %{{.*}}, %{{.*}}, %{{.*}} scaled(%{{.*}}, %{{.*}} : tensor<64x8xi8>, tensor<64x8xi8>) by [[SCALED]] warps [2, 2] ieee
+func.func @scaled(%a: tensor<64x256xf8E4M3FN>, %b: tensor<128x64xi8>, %c: tensor<64x64xf32>, %s: tensor<64x8xi8>, %t: tensor<64x8xi8>) -> tensor<64x64xf32> {
+  %d = tile.dot %a, %b, %c scaled (%s, %t : tensor<64x8xi8>, tensor<64x8xi8>) : tensor<64x256xf8E4M3FN>, tensor<128x64xi8> -> tensor<64x64xf32>
+  return %d : tensor<64x64xf32>
+}
+
+// CHECK-LABEL: @without_scales
+// CHECK: simt.mma %{{.*}}, %{{.*}}, %{{.*}} by [[DEEP]] warps
+func.func @without_scales(%a: tensor<64x256xf8E4M3FN>, %b: tensor<256x64xf8E4M3FN>, %c: tensor<64x64xf32>) -> tensor<64x64xf32> {
+  %d = tile.dot %a, %b, %c : tensor<64x256xf8E4M3FN>, tensor<256x64xf8E4M3FN> -> tensor<64x64xf32>
+  return %d : tensor<64x64xf32>
+}
+}

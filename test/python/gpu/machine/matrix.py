@@ -4,6 +4,8 @@ CDNA: lane l holds row l % M of A (column of B), and of K the l // M-th part, on
 other. Of the sums it holds column l % M; rows in groups of four over the lanes, then over registers;
 sums of 64 bits alternate over the lanes row by row. RDNA 3: lanes l and l + 16 hold the same row of A
 (column of B) whole; of the sums lane l has column l % 16 and the rows of the parity of l // 16.
+CDNA 4 with scales: of 8-bit floats lane l holds two runs of 16 along K, the second behind those first ones
+of all lanes; of 4-bit floats one run of 32. It holds the scale of the l // M-th group of 32 along K.
 """
 
 from __future__ import annotations
@@ -17,6 +19,8 @@ from .semantics import Constant, NotUnderstood
 from .wave import Report, Wave, is_register
 
 _SHAPE = re.compile(r"v_(mfma|wmma)_(f32|f64|i32|f16|bf16)_(\d+)x(\d+)x(\d+)_?(\w+)")
+_SCALED = re.compile(r"v_mfma_(scale_)?f32_(\d+)x\d+x(\d+)_f8f6f4")
+_FORMATS = {0: "float8_e4m3fn", 1: "float8_e5m2", 4: "float4_e2m1fn"}  # of modifiers cbsz and blgp
 
 
 def elements(rows: np.ndarray, kind: str) -> np.ndarray:
@@ -39,6 +43,8 @@ def operand(wave: Wave, text: str, kind: str) -> np.ndarray:
 
 
 def run(wave: Wave, instruction: Instruction) -> None:
+    if scaled := _SCALED.fullmatch(instruction.base):
+        return _scaled(wave, instruction, int(scaled[2]), int(scaled[3]), bool(scaled[1]))
     match = _SHAPE.fullmatch(instruction.base)
     if not match or {"cbsz", "abid", "blgp"} & instruction.modifiers.keys():
         raise NotUnderstood(f"{instruction}")
@@ -64,6 +70,51 @@ def _mfma(wave: Wave, instruction: Instruction, result: str, rows: int, depth: i
         of_b[lane % rows, lane // rows * each + element] = b[:, element]
     place = mfma_sums(result, rows, wave.lanes)
     _finish(wave, target, start, result, of_a @ of_b.T, place)
+
+
+def _scaled(wave: Wave, instruction: Instruction, rows: int, depth: int, has_scales: bool) -> None:
+    if not wave.active.all():
+        raise Report(f"{instruction}: lanes of the wave are off")
+    target, *operands = instruction.operands
+    matrices = []
+    for index, modifier in enumerate(("cbsz", "blgp")):
+        matrix = _scaled_operand(wave, operands[index], rows, depth, instruction.offset(modifier))
+        if has_scales:
+            low = instruction.numbers("op_sel", [0, 0, 0])[index]
+            byte = low + 2 * instruction.numbers("op_sel_hi", [])[index]
+            matrix = matrix * _scales(wave, operands[3 + index], byte, rows, depth)
+        matrices.append(matrix)
+    place = mfma_sums("f32", rows, wave.lanes)
+    _finish(wave, target, operands[2], "f32", matrices[0] @ matrices[1].T, place)
+
+
+def _scaled_operand(wave: Wave, text: str, rows: int, depth: int, format: int) -> np.ndarray:
+    import ml_dtypes
+
+    codes = np.ascontiguousarray(wave.words(text).T).view("u1")
+    run = 16
+    if format == 4:
+        codes, run = np.stack([codes & 15, codes >> 4], axis=-1).reshape(wave.lanes, -1), 32
+    numbers = codes.view(getattr(ml_dtypes, _FORMATS[format])).astype(np.float64)
+    lane, element = np.meshgrid(np.arange(wave.lanes), np.arange(32), indexing="ij")
+    groups = wave.lanes // rows
+    found = np.zeros((rows, depth))
+    found[lane % rows, lane // rows * run + element % run + element // run * run * groups] = numbers
+    return found
+
+
+def _scales(wave: Wave, text: str, byte: int, rows: int, depth: int) -> np.ndarray:
+    """The factor of each element: 2 to the power of a byte less 127, and NaN for 255."""
+    if is_register(text):
+        words = np.broadcast_to(np.asarray(wave.words(text)).reshape(-1), wave.lanes)
+    else:
+        words = np.full(wave.lanes, int(text, 0), np.uint32)
+    exponents = (words >> np.uint32(8 * byte) & np.uint32(255)).astype(int)
+    factors = np.where(exponents == 255, np.nan, np.ldexp(1.0, exponents - 127))
+    lane = np.arange(wave.lanes)
+    found = np.zeros((rows, depth // 32))
+    found[lane % rows, lane // rows] = factors
+    return np.repeat(found, 32, axis=1)
 
 
 def mfma_sums(result: str, rows: int, lanes: int) -> tuple[np.ndarray, np.ndarray]:

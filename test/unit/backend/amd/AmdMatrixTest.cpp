@@ -6,6 +6,7 @@
 #include "backend/compile/Compiler.h"
 #include "ir/simt/MmaLayouts.h"
 #include "ir/target/TargetDesc.h"
+#include "ir/tile/Fragment.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "passes/Passes.h"
@@ -25,8 +26,7 @@ struct Words {
 
 static Words wordsOf(tile::MmaAttr row, MmaOperand operand, Type element) {
   unsigned elements = simt::mmaFragment(row, operand).size(Place::Register);
-  bool isRounded = isa<FloatTF32Type>(element);
-  unsigned bits = isRounded ? 32 : element.getIntOrFloatBitWidth();
+  unsigned bits = tile::registerBits(element);
   if (bits < 32)
     return {"i32", elements * bits / 32};
   return {bits == 64 ? "f64" : isa<IntegerType>(element) ? "i32" : "f32", elements};
