@@ -104,10 +104,13 @@ std::optional<MatrixAccess> tw::matrixAccess(const LinearLayout &registers, unsi
   return access;
 }
 
-// A lane's two lowest register bits are the rows; the lane's two lowest bits are elements of what a
-// lane addresses, the next two the parts of a row.
-std::optional<MatrixAccess> tw::columnAccess(const LinearLayout &registers, unsigned elementBytes) {
-  constexpr unsigned elementBits = 2, partBits = 2, rowBits = 2;
+// A lane's lowest register bits are the rows; the lane's lowest bits are elements of what a lane
+// addresses, the next ones the parts of a row.
+std::optional<MatrixAccess> tw::columnAccess(const LinearLayout &registers, unsigned elementBytes,
+                                             MatrixReads reads) {
+  bool isSquare = reads == MatrixReads::Columns8;
+  const unsigned elementBits = isSquare ? 3 : 2, partBits = isSquare ? 0 : 2,
+                 rowBits = isSquare ? 3 : 2;
   ArrayRef<uint32_t> lanes = registers.bases(Place::Lane);
   ArrayRef<uint32_t> held = registers.bases(Place::Register);
   if (elementBytes != kColumnBytes || lanes.size() < elementBits + partBits ||
@@ -148,10 +151,10 @@ std::optional<MatrixAccess> tw::matrixAccess(const LinearLayout &registers,
     return std::nullopt;
   BitMatrix offsets{buffer.numInputBits(), *inverse};
   for (bool transposed : {false, true}) {
-    if (reads == MatrixReads::Columns && !transposed)
+    if (areColumns(reads) && !transposed)
       continue;
-    std::optional<MatrixAccess> access = reads == MatrixReads::Columns
-                                             ? columnAccess(registers, elementBytes)
+    std::optional<MatrixAccess> access = areColumns(reads)
+                                             ? columnAccess(registers, elementBytes, reads)
                                              : matrixAccess(registers, elementBytes, transposed);
     if (access && hasRowsIn(*access, offsets, elementBytes))
       return access;
@@ -201,10 +204,11 @@ static std::optional<LinearLayout> matrixBuffer(const LinearLayout &from, const 
   return std::nullopt;
 }
 
-/// Columns come out of any buffer that keeps 4 elements of a row together.
+/// Columns come out of any buffer that keeps what a lane addresses of a row together.
 static std::optional<LinearLayout> columnBuffer(const LinearLayout &from, const LinearLayout &to,
-                                                unsigned elementBytes, SharedBanks banks) {
-  std::optional<MatrixAccess> access = columnAccess(to, elementBytes);
+                                                unsigned elementBytes, SharedBanks banks,
+                                                MatrixReads kind) {
+  std::optional<MatrixAccess> access = columnAccess(to, elementBytes, kind);
   if (!access)
     return std::nullopt;
   ArrayRef<uint32_t> row = access->rows.bases(Place::Register)
@@ -213,7 +217,7 @@ static std::optional<LinearLayout> columnBuffer(const LinearLayout &from, const 
     return std::nullopt;
   LinearLayout reads = access->rows.withPlace(Place::Register, LinearLayout::Bases(row));
   LinearLayout buffer = copyBuffer(from, reads, elementBytes, banks);
-  if (!matrixAccess(to, buffer, elementBytes, MatrixReads::Columns))
+  if (!matrixAccess(to, buffer, elementBytes, kind))
     return std::nullopt;
   return buffer;
 }
@@ -221,8 +225,8 @@ static std::optional<LinearLayout> columnBuffer(const LinearLayout &from, const 
 std::optional<LinearLayout> tw::matrixBuffer(const LinearLayout &from, const LinearLayout &to,
                                              unsigned elementBytes, SharedBanks banks,
                                              MatrixReads reads) {
-  if (reads == MatrixReads::Columns)
-    return columnBuffer(from, to, elementBytes, banks);
+  if (areColumns(reads))
+    return columnBuffer(from, to, elementBytes, banks, reads);
   if (elementBytes > kMatrixRowBytes || reads == MatrixReads::None)
     return std::nullopt;
   for (unsigned fewestBytes : {kMatrixRowBytes, kWordBytes})

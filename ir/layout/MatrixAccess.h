@@ -1,5 +1,5 @@
-// Reading tiles from shared memory by warps in matrices: of 8 rows of 16 bytes (`ldmatrix`), or of
-// 4 rows of 16 columns (`ds_read_b64_tr_b16`).
+// Reading tiles from shared memory by warps in matrices: of 8 rows of 16 bytes (`ldmatrix`), of 4
+// rows of 16 columns (`ds_read_b64_tr_b16`) or of 8 rows of 8 (`ds_load_tr16_b128`).
 #ifndef IR_LAYOUT_MATRIXACCESS_H
 #define IR_LAYOUT_MATRIXACCESS_H
 #include "ir/layout/LinearLayout.h"
@@ -11,7 +11,12 @@ enum class MatrixReads : uint8_t {
   None,
   Words,   // 8 rows of 16 bytes; each lane gets a 32-bit word, of one row or of two
   Columns, // by every 16 lanes 4 rows of 16 elements of 16 bits; each gets the column of its number
+  Columns8 // by every 8 lanes 8 rows of 8 of them; each gives a row and gets a column
 };
+/// Returns true if reads give lanes columns of elements of 16 bits.
+inline bool areColumns(MatrixReads reads) {
+  return reads == MatrixReads::Columns || reads == MatrixReads::Columns8;
+}
 
 /// How a warp reads its registers of a tile as matrices. Each lane gives the address of a row and
 /// gets a 32-bit word of each matrix: the elements come word by word, matrix by matrix, access by
@@ -26,7 +31,7 @@ struct MatrixAccess {
   llvm::SmallVector<unsigned> registerBits;
   /// The rows that lanes address: registers are the elements of a row, then the accesses; lane 8 i
   /// + r has row r of matrix i. Of columns, rows are parts of 4 elements: lane 4 r + p of 16 has
-  /// part p of row r.
+  /// part p of row r; or wholes of 8: lane r of 8 has row r.
   LinearLayout rows;
 
   /// Returns the register of the element that comes as this number.
@@ -36,8 +41,9 @@ struct MatrixAccess {
 /// None where the layout is not of such words.
 std::optional<MatrixAccess> matrixAccess(const LinearLayout &registers, unsigned elementBytes,
                                          bool transposed);
-/// The same by columns.
-std::optional<MatrixAccess> columnAccess(const LinearLayout &registers, unsigned elementBytes);
+/// The same by columns, of either kind.
+std::optional<MatrixAccess> columnAccess(const LinearLayout &registers, unsigned elementBytes,
+                                         MatrixReads reads = MatrixReads::Columns);
 /// The access by which `registers` are read from `buffer`; none where no row is consecutive in it.
 std::optional<MatrixAccess> matrixAccess(const LinearLayout &registers, const LinearLayout &buffer,
                                          unsigned elementBytes,

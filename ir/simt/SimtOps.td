@@ -451,7 +451,8 @@ def Simt_LoadTransposedOp : Simt_Op<"load_transposed", [MemoryEffects<[MemRead]>
   let summary = "16 lanes of a warp after the other read 4 rows of 16 elements of 16 bits, and each gets a column";
   let description = [{
     Lane l of the 16 gives the address of 8 bytes: elements 4 (l % 4) to 4 (l % 4) + 3 of row l / 4. It gets element l of
-    every row, the first row's lowest.
+    every row, the first row's lowest. With four results, 8 lanes after the other read 8 rows of 8 elements: lane l of
+    the 8 gives the address of row l, and gets element l of every row.
   }];
   let arguments = (ins AnyType:$address);
   let results = (outs Variadic<I32>:$results);

@@ -124,7 +124,8 @@ def Tile_Feature : I32EnumAttr<"Feature", "what a machine can do beyond what all
     I32EnumAttrCase<"AtomicBF16", 2, "atomic_bf16">, I32EnumAttrCase<"SeparateRounding", 3, "separate_rounding">,
     I32EnumAttrCase<"LoadTransposed", 4, "load_transposed">, I32EnumAttrCase<"FMA", 5, "fma">,
     I32EnumAttrCase<"ScaleByPower", 6, "scale_by_power">, I32EnumAttrCase<"StoreMatrix", 7, "store_matrix">,
-    I32EnumAttrCase<"DependentLaunches", 8, "dependent_launches">, I32EnumAttrCase<"EarlyLaunch", 9, "early_launch">
+    I32EnumAttrCase<"DependentLaunches", 8, "dependent_launches">, I32EnumAttrCase<"EarlyLaunch", 9, "early_launch">,
+    I32EnumAttrCase<"LoadTransposed8x8", 10, "load_transposed_8x8">
     ]> { let cppNamespace = "::tw::tile"; let genSpecializedAttr = 0; }
 
 def Tile_TargetAttr : AttrDef<Tile_Dialect, "Target"> {

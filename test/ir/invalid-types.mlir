@@ -84,7 +84,7 @@ func.func @pointer_to_vector(%p: !tile.ptr<vector<4xf32>>)
 #t = #tile.target<warp_size = 32, shared_bytes = 1024, registers = 255, spare_registers = 32, max_warps = 32, vector_bits = 128, line_bytes = 128, sector_bytes = 32, banks = 32, bank_bytes = 4, copies = [#tile.copy<each_lane of [4] by group>]>
 
 // -----
-// expected-error @+1 {{expected one of [load_matrix, float8_casts, atomic_bf16, separate_rounding, load_transposed, fma, scale_by_power, store_matrix, dependent_launches, early_launch] for what a machine can do beyond what all can, or is asked to, got: load_matrices}}
+// expected-error @+1 {{expected one of [load_matrix, float8_casts, atomic_bf16, separate_rounding, load_transposed, fma, scale_by_power, store_matrix, dependent_launches, early_launch, load_transposed_8x8] for what a machine can do beyond what all can, or is asked to, got: load_matrices}}
 #t = #tile.target<warp_size = 32, shared_bytes = 1024, registers = 255, spare_registers = 32, max_warps = 32, vector_bits = 128, line_bytes = 128, sector_bytes = 32, banks = 32, bank_bytes = 4, features = [load_matrices]>
 
 // -----

@@ -13,6 +13,8 @@ using namespace tw::tile;
 MatrixReads tw::simt::matrixReadsOf(TargetAttr target) {
   if (hasFeature(target, Feature::LoadMatrix))
     return MatrixReads::Words;
+  if (hasFeature(target, Feature::LoadTransposed8x8))
+    return MatrixReads::Columns8;
   return hasFeature(target, Feature::LoadTransposed) ? MatrixReads::Columns : MatrixReads::None;
 }
 

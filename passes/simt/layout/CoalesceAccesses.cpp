@@ -192,8 +192,8 @@ static std::map<std::vector<int64_t>, unsigned> foldedAxes(FunctionOpInterface f
 /// Returns true if matrix reads from shared memory transpose an operand's elements.
 static bool isTurnedByReads(MatrixReads matrices, const Access &access, Type used) {
   constexpr int64_t turnedBytes = 2;
-  return matrices == MatrixReads::Columns && access.bytes == turnedBytes &&
-         !isa<FloatTF32Type>(used) && tile::elementBytes(used) == turnedBytes;
+  return areColumns(matrices) && access.bytes == turnedBytes && !isa<FloatTF32Type>(used) &&
+         tile::elementBytes(used) == turnedBytes;
 }
 
 /// Operands whose other dimension is the consecutive one are turned in registers on their way to

@@ -105,8 +105,10 @@ static std::optional<MatrixAccess> matrixAccessOf(const SimtFunction &f, SharedT
 /// The words that one access gives a lane.
 static ValueRange loadWords(SimtFunction &f, Value address, const MatrixAccess &access) {
   Type word = f.builder.getI32Type();
-  if (matrixReadsOf(f.target) == MatrixReads::Columns)
-    return f.create<LoadTransposedOp>(SmallVector<Type>(2, word), address).getResults();
+  if (areColumns(matrixReadsOf(f.target))) {
+    SmallVector<Type> columns(access.rowBytes / 4, word);
+    return f.create<LoadTransposedOp>(columns, address).getResults();
+  }
   SmallVector<Type> words(access.numMatrices, word);
   return f.create<LoadMatrixOp>(words, address, access.transposed).getResults();
 }

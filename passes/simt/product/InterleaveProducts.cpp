@@ -196,7 +196,7 @@ void tw::simt::interleaveProducts(FunctionOpInterface function, const IndexFacts
     return Wishes{wishOf(reads, facts, product, MmaOperand::A),
                   wishOf(reads, facts, product, MmaOperand::B)};
   });
-  if (matrices == MatrixReads::Columns)
+  if (areColumns(matrices))
     chooseWarpsForColumns(products, wishes);
   for (auto [product, own] : llvm::zip(products, wishes)) {
     ArrayRef<int64_t> shape = tile::shapeOf(product.dot.getType());

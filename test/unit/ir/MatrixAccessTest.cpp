@@ -269,6 +269,32 @@ TEST(MatrixAccess, ColumnsAreTheElementsOfEveryRegister) {
   }
 }
 
+/// What ds_load_tr16_b128 does: of every 8 lanes, lane l gets half l of what each of them
+/// addresses.
+TEST(MatrixAccess, ColumnsOfSquaresAreTheElementsOfEveryRegister) {
+  auto k = [](unsigned bit) { return 64u << bit; };
+  LinearLayout::Bases held = {k(0), k(1), k(2), k(4), 32}, lanes = {1, 2, 4, 8, k(3)};
+  LinearLayout operand({32, 64}, {held, lanes, {16, 0}, {}, {}});
+  ASSERT_TRUE(operand.isSurjective());
+  LinearLayout copied = blockedLayout({32, 64}, {1, 8}, {4, 8}, {4, 1}, {1, 0});
+  std::optional<LinearLayout> buffer =
+      matrixBuffer(copied, operand, 2, kBanks, MatrixReads::Columns8);
+  ASSERT_TRUE(buffer.has_value());
+  std::optional<MatrixAccess> access = matrixAccess(operand, *buffer, 2, MatrixReads::Columns8);
+  ASSERT_TRUE(access.has_value());
+  BitMatrix offsets{buffer->numInputBits(), *buffer->rightInverse()};
+  for (unsigned warp = 0; warp < 4; ++warp)
+    for (unsigned lane = 0; lane < 32; ++lane)
+      for (unsigned reg = 0; reg < operand.size(Place::Register); ++reg) {
+        unsigned giver = lane / 8 * 8 + reg % 8;
+        uint64_t start = offsets.apply(access->rows.element(reg / 8 * 8, giver, warp));
+        ASSERT_EQ(buffer->apply(Place::Offset, uint32_t(start + lane % 8)),
+                  operand.element(reg, lane, warp))
+            << "register " << reg << " of lane " << lane << " of warp " << warp;
+      }
+  EXPECT_EQ(sharedAccess(copied, *buffer, 8).vector, 8u);
+}
+
 TEST(MatrixAccess, ColumnsNeedHalvesInRows) {
   LinearLayout operand = operandsByColumns().front();
   LinearLayout rows = sharedLayout({64, 64}, {1, 0}), columns = sharedLayout({64, 64}, {0, 1});
