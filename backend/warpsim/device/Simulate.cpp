@@ -16,7 +16,7 @@ static uint32_t maxSharedBytes(const Program &program) {
   constexpr uint32_t kilo = 1024;
   unsigned arch = program.arch();
   if (program.isAmdgcn) // LLVM, AMDGPUUsage, and the instruction set manual of CDNA4
-    return (arch == 950 ? 160 : 64) * kilo;
+    return (arch == 1250 ? 320 : arch == 950 ? 160 : 64) * kilo;
   if (arch < 70)
     return 48 * kilo;
   if (arch < 75)

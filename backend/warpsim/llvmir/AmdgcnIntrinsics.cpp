@@ -168,6 +168,10 @@ bool FunctionImporter::importSynchronization(llvm::IntrinsicInst &call, llvm::St
     }
     return true;
   }
+  if (name == "s.wait.asynccnt") {
+    emit(Op::AsyncWaitGroup, Type::None, {}, {immediate(readOne(call.getArgOperand(0)).bits)});
+    return true;
+  }
   if (name == "wave.barrier") {
     emitWave(WaveOp::Barrier, {}, {});
     return true;

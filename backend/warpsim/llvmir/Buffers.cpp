@@ -214,7 +214,13 @@ void FunctionImporter::emitCopy(const Operand &target, const Operand &source, in
   Operand first = fresh(RegisterFile::Word), lane = fresh(RegisterFile::Word);
   emitWave(WaveOp::ReadFirstLane, {first}, {target});
   emit(Op::WaveLane, Type::U32, {lane}, {});
-  Operand place = word(Op::Mad, Type::U32, {lane, immediate(bytes), first});
+  emitCopyOf(bytes, word(Op::Mad, Type::U32, {lane, immediate(bytes), first}), source, offset,
+             readBytes);
+}
+
+/// Each lane to its own place. A copy is a group, as waits count copies.
+void FunctionImporter::emitCopyOf(unsigned bytes, const Operand &place, const Operand &source,
+                                  int64_t offset, const Operand *readBytes) {
   Instruction &copy = emit(Op::AsyncCopy, Type::None, {}, {immediate(bytes)});
   if (readBytes)
     copy.sources.push_back(*readBytes);
@@ -225,23 +231,37 @@ void FunctionImporter::emitCopy(const Operand &target, const Operand &source, in
 }
 
 bool FunctionImporter::importDirectCopy(llvm::IntrinsicInst &call, llvm::StringRef name) {
-  if (name != "global.load.lds")
+  bool isAsync = name.consume_front("global.load.async.to.lds.b");
+  if (name != "global.load.lds" && !isAsync)
     return false;
   PointerParts source = partsOf(call.getArgOperand(0));
   Operand address =
       source.offset ? wide(Op::Add, Type::U64, {source.base, immediate(uint64_t(source.offset))})
                     : source.base;
+  if (isAsync) {
+    unsigned bits = 0;
+    if (name.getAsInteger(10, bits) || bits < 32)
+      refuse("an asynchronous copy of " + name + " bits a lane");
+    else
+      emitCopyOf(bits / 8, readOne(call.getArgOperand(1)), address,
+                 int64_t(readOne(call.getArgOperand(2)).bits), nullptr);
+    return true;
+  }
   emitCopy(readOne(call.getArgOperand(1)), address, int64_t(readOne(call.getArgOperand(3)).bits),
            unsigned(readOne(call.getArgOperand(2)).bits), nullptr);
   return true;
 }
 
-/// A read of 8 bytes by each lane, and the exchange.
+/// A read of 8 or 16 bytes by each lane, and the exchange.
 bool FunctionImporter::importTransposedRead(llvm::IntrinsicInst &call, llvm::StringRef name) {
-  if (!name.starts_with("ds.read.tr16.b64"))
+  bool isWide = name.starts_with("ds.load.tr16.b128");
+  if (!name.starts_with("ds.read.tr16.b64") && !isWide)
     return false;
-  Operands read = loadParts(partsOf(call.getArgOperand(0)), Space::Shared, 32, 2, 8);
-  Operands turned = {fresh(RegisterFile::Word), fresh(RegisterFile::Word)};
+  unsigned words = isWide ? 4 : 2;
+  Operands read = loadParts(partsOf(call.getArgOperand(0)), Space::Shared, 32, words, 4 * words);
+  Operands turned;
+  for (unsigned i = 0; i < words; ++i)
+    turned.push_back(fresh(RegisterFile::Word));
   emitWave(WaveOp::TransposeRows, turned, read);
   define(call, repack(turned, 32, 16));
   return true;
@@ -282,11 +302,16 @@ bool FunctionImporter::importMatrix(llvm::IntrinsicInst &call) {
   if (form < 0)
     return false;
   const MatrixRow &row = *matrixLayout(form).row;
-  // iu8 and iu4 have a flag before each operand; f16 of gfx11 one behind them.
+  // Flags stand between the operands: iu8 and iu4 have one before each, f16 of gfx11 one behind
+  // them, gfx1250 negations and hints.
   bool hasSigns =
       llvm::StringRef(name).contains(".iu8.") || llvm::StringRef(name).contains(".iu4.");
   bool hasScales = row.scaleLanes != nullptr;
-  unsigned a = hasSigns ? 1 : 0, b = hasSigns ? 3 : 1, c = hasSigns ? 4 : 2;
+  llvm::SmallVector<unsigned> places;
+  for (unsigned i = 0; i < call.arg_size() && places.size() < 3; ++i)
+    if (!call.paramHasAttr(i, llvm::Attribute::ImmArg))
+      places.push_back(i);
+  unsigned a = places[0], b = places[1], c = places[2];
   uint64_t flags = 3;
   if (hasSigns)
     flags = (readOne(call.getArgOperand(0)).bits & 1) | (readOne(call.getArgOperand(2)).bits & 1)
@@ -295,10 +320,9 @@ bool FunctionImporter::importMatrix(llvm::IntrinsicInst &call) {
     flags = readOne(call.getArgOperand(3)).bits & 1;
   if (hasScales)
     flags = scaleFlags(call);
-  bool hasBroadcasts = !hasScales && llvm::StringRef(name).starts_with("mfma.");
-  for (unsigned i = c + 1; i < call.arg_size() && hasBroadcasts; ++i)
-    if (readOne(call.getArgOperand(i)).bits != 0) {
-      refuse("a matrix instruction with broadcasts");
+  for (unsigned i = hasSigns ? c : 0; i < call.arg_size() && !row.isSpread && !hasScales; ++i)
+    if (call.paramHasAttr(i, llvm::Attribute::ImmArg) && readOne(call.getArgOperand(i)).bits != 0) {
+      refuse("a matrix instruction with broadcasts or negations");
       return true;
     }
   Operands sources;

@@ -51,6 +51,7 @@ private:
   bool importWide(llvm::Instruction &instruction);
   bool importWideCast(llvm::CastInst &cast);
   bool importResource(llvm::CastInst &cast);
+  void defineWideResource(llvm::CastInst &cast, const Operands &words);
   Operands wideBinary(unsigned opcode, const Operands &a, const Operands &b);
   Operands wideProduct(const Operands &a, const Operands &b);
   Operands wideSum(bool isDifference, const Operands &a, const Operands &b);
@@ -123,6 +124,8 @@ private:
   void importBufferAtomic(llvm::IntrinsicInst &call, llvm::StringRef name);
   void emitCopy(const Operand &target, const Operand &source, int64_t offset, unsigned bytes,
                 const Operand *readBytes);
+  void emitCopyOf(unsigned bytes, const Operand &place, const Operand &source, int64_t offset,
+                  const Operand *readBytes);
 
   llvm::DenseMap<llvm::BasicBlock *, int32_t> starts;
   std::vector<std::pair<int32_t, llvm::BasicBlock *>> fixups; // branches by their targets

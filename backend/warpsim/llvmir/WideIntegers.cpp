@@ -74,6 +74,19 @@ Operands FunctionImporter::wideBinary(unsigned opcode, const Operands &a, const 
   }
 }
 
+/// Addresses of 57 bits with 45 bits of bounds above them, and flags in the last four (LLVM,
+/// FeatureGFX12's "45-bit-num-records-buffer-resource").
+void FunctionImporter::defineWideResource(llvm::CastInst &cast, const Operands &words) {
+  auto mask = [](unsigned bits) { return immediate((uint64_t(1) << bits) - 1); };
+  Operand address = wide(Op::And, Type::B64, {words[0], mask(57)});
+  Operand low = wide(Op::Shr, Type::U64, {words[0], immediate(57)});
+  Operand high =
+      wide(Op::Shl, Type::B64, {wide(Op::And, Type::B64, {words[1], mask(38)}), immediate(7)});
+  Operand flags =
+      convert(Type::U32, Type::U64, wide(Op::Shr, Type::U64, {words[1], immediate(60)}));
+  define(cast, {address, wide(Op::Or, Type::B64, {high, low}), flags});
+}
+
 /// The words of a buffer resource: its first byte, its bytes and flags. The bits above an address
 /// are a stride, which stays with the address here: any access then goes where no memory is.
 bool FunctionImporter::importResource(llvm::CastInst &cast) {
@@ -81,6 +94,8 @@ bool FunctionImporter::importResource(llvm::CastInst &cast) {
       cast.getDestTy()->getPointerAddressSpace() != 8 || !isWide(cast.getSrcTy()))
     return false;
   Operands words = read(cast.getOperand(0));
+  if (program.target == "gfx1250")
+    return defineWideResource(cast, words), true;
   Operand bytes = wide(Op::And, Type::B64, {words[1], immediate(0xffffffff)});
   Operand flags =
       convert(Type::U32, Type::U64, wide(Op::Shr, Type::U64, {words[1], immediate(32)}));

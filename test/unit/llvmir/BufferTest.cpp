@@ -153,6 +153,75 @@ TEST(DirectCopy, IsNotThereBefore) {
   }
 }
 
+/// Two copies, each by a lane from where another lane's would be, and a wait for all but `left`;
+/// then what the first has copied.
+static std::string copiedAsynchronously(unsigned left) {
+  std::string copy = "  call void @llvm.amdgcn.global.load.async.to.lds.b32(ptr addrspace(1) %src, "
+                     "ptr addrspace(3) ";
+  return "  %other = xor i32 %tid, 21\n"
+         "  %src = getelementptr i32, ptr addrspace(1) %p0, i32 %other\n"
+         "  %mine = getelementptr i32, ptr addrspace(3) @lds, i32 %tid\n"
+         "  %next = getelementptr i8, ptr addrspace(3) %mine, i32 256\n" +
+         copy + "%mine, i32 0, i32 0)\n" + copy +
+         "%next, i32 0, i32 0)\n"
+         "  call void @llvm.amdgcn.s.wait.asynccnt(i16 " +
+         std::to_string(left) +
+         ")\n  %v = load i32, ptr addrspace(3) %mine, align 4\n"
+         "  store i32 %v, ptr addrspace(1) %at1, align 4\n"
+         "  call void @llvm.amdgcn.s.wait.asynccnt(i16 0)\n  ret void\n";
+}
+
+/// Waits count copies, which complete in order; each lane says where its bytes go.
+TEST(DirectCopy, OfGfx1250AreCountedApart) {
+  using Completion = LaunchOptions::Completion;
+  for (unsigned left : {0u, 1u, 2u})
+    for (Completion completion : {Completion::Late, Completion::Early}) {
+      IrSimulation simulation("gfx1250", 32);
+      simulation.launch.options.completion = completion;
+      simulation.array(iota(32));
+      std::vector<uint32_t> &out = simulation.array(std::vector<uint32_t>(32));
+      std::string kinds = kindsIn(simulation.run(copiedAsynchronously(left)));
+      EXPECT_EQ(kinds.find("async-race") != std::string::npos, left == 2) << left << " " << kinds;
+      EXPECT_EQ(kinds.empty(), left < 2) << left << " " << kinds;
+      for (uint32_t lane = 0; lane < 32 && left < 2; ++lane)
+        EXPECT_EQ(out[lane], lane ^ 21);
+    }
+}
+
+/// Of every 8 lanes, lane l gets half l of what lanes 0 to 7 of them address, and of gfx1250 the
+/// bounds of a resource are above 57 bits of its address.
+TEST(TransposedRead, SquaresOfGfx1250) {
+  IrSimulation simulation("gfx1250", 32);
+  std::vector<uint32_t> words(128);
+  auto halfAt = [](uint32_t lane, uint32_t i) { return (lane * 8 + i) * 257 & 0xffff; };
+  for (uint32_t word = 0; word < 128; ++word)
+    words[word] = halfAt(word / 4, word % 4 * 2) | halfAt(word / 4, word % 4 * 2 + 1) << 16;
+  simulation.array(words);
+  std::vector<uint32_t> &out = simulation.array(std::vector<uint32_t>(128));
+  // Bounds of 384 bytes: the last 8 lanes read zeros.
+  EXPECT_EQ(kindsIn(simulation.run(
+                "  %a = ptrtoint ptr addrspace(1) %p0 to i64\n  %w = zext i64 %a to i128\n"
+                "  %words = or i128 %w, 55340232221128654848\n"
+                "  %r = inttoptr i128 %words to ptr addrspace(8)\n  %o = shl i32 %tid, 4\n"
+                "  %from = call <4 x i32> @llvm.amdgcn.raw.ptr.buffer.load.v4i32(ptr addrspace(8) "
+                "%r, i32 %o, i32 0, i32 0)\n"
+                "  %mine = getelementptr i8, ptr addrspace(3) @lds, i32 %o\n"
+                "  store <4 x i32> %from, ptr addrspace(3) %mine, align 16\n"
+                "  fence syncscope(\"wavefront\") release\n"
+                "  call void @llvm.amdgcn.wave.barrier()\n"
+                "  fence syncscope(\"wavefront\") acquire\n"
+                "  %h = call <8 x i16> @llvm.amdgcn.ds.load.tr16.b128.v8i16(ptr addrspace(3) "
+                "%mine)\n  %v = bitcast <8 x i16> %h to <4 x i32>\n"
+                "  %to = getelementptr i8, ptr addrspace(1) %p1, i32 %o\n"
+                "  store <4 x i32> %v, ptr addrspace(1) %to, align 16\n  ret void\n")),
+            "");
+  for (uint32_t lane = 0; lane < 32; ++lane)
+    for (uint32_t n = 0; n < 8; ++n)
+      EXPECT_EQ(out[lane * 4 + n / 2] >> 16 * (n % 2) & 0xffff,
+                lane < 24 ? halfAt(lane / 8 * 8 + n, lane % 8) : 0)
+          << "half " << n << " of lane " << lane;
+}
+
 /// Each lane writes its word of 64 rows of 8 bytes, twice, and reads transposed what `address`
 /// says.
 static std::string transposed(const std::string &address) {

@@ -32,7 +32,7 @@ static std::string kindsOf(const std::string &body, const char *arch = "gfx942",
 }
 
 TEST(Fence, ABarrierBetweenFencesOrders) {
-  for (const char *arch : {"gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1201"})
+  for (const char *arch : {"gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1201", "gfx1250"})
     EXPECT_EQ(kindsOf(tradedBy(std::string(kRelease) + kBarrier + kAcquire), arch), "") << arch;
 }
 

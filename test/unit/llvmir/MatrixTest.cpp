@@ -139,12 +139,41 @@ TEST(Matrix, WaveMatrixInstructions) {
                "half", fourth);
 }
 
+/// Where CDNA 5's matrices are, as rocjitsu's formula says (mma/layout.h, wmma_input_loc and
+/// wmma_output_loc_32).
+TEST(Matrix, WaveMatrixInstructionsOfCdna5) {
+  auto sums = [](int i, int j) { return Spot{16 * (i / 8) + j, i % 8}; };
+  Shape halves = {
+      16,  32, 16, 8, [](int i, int k) { return Spot{16 * (k / 8 % 2) + i, k % 8 + 8 * (k / 16)}; },
+      sums};
+  std::string hints = ", i1 false, i1 false)";
+  checkProduct("gfx1250",
+               "wmma.f32.16x16x32.f16.v8f32.v16f16(i1 false, <16 x half> %a, i1 false, <16 x half> "
+               "%b, i16 0, " +
+                   ones(8) + hints,
+               "half", halves);
+  Shape singles = {16, 4, 2, 8, [](int i, int k) { return Spot{16 * (k / 2) + i, k % 2}; }, sums};
+  checkProduct("gfx1250",
+               "wmma.f32.16x16x4.f32.v8f32.v2f32(i1 false, <2 x float> %a, i1 false, <2 x float> "
+               "%b, i16 0, " +
+                   ones(8) + hints,
+               "float", singles);
+  IrSimulation negated("gfx1250", 32);
+  EXPECT_NE(refusalOf("  %d = call <8 x float> @llvm.amdgcn.wmma.f32.16x16x4.f32.v8f32.v2f32(i1 "
+                      "true, <2 x float> zeroinitializer, i1 false, <2 x float> zeroinitializer, "
+                      "i16 0, " +
+                      ones(8) + hints + "\n  ret void\n")
+                .find("negations"),
+            std::string::npos);
+}
+
 /// Every element of an operand has a place, and no two the same one but for copies.
 TEST(Matrix, LayoutsAreOneToOne) {
   int32_t row = 0;
   for (const char *name :
        {"mfma.f32.32x32x8f16", "mfma.f32.16x16x32.fp8.fp8", "mfma.f64.16x16x4f64",
-        "mfma.i32.16x16x64.i8", "wmma.i32.16x16x16.iu8.v8i32.v2i32", "mfma.f32.16x16x8.xf32"}) {
+        "mfma.i32.16x16x64.i8", "wmma.i32.16x16x16.iu8.v8i32.v2i32", "mfma.f32.16x16x8.xf32",
+        "wmma.i32.16x16x64.iu8.v8i32.v8i32", "wmma.f32.16x16x128.fp8.bf8.v8f32.v16i32"}) {
     row = findMatrixRow(name);
     ASSERT_GE(row, 0) << name;
     const MatrixLayout &layout = matrixLayout(row);

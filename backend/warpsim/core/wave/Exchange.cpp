@@ -218,6 +218,28 @@ static void transposeRows(const Wave &wave, const Instruction &instruction) {
     writeWave(wave, instruction.results[word], to[word]);
 }
 
+/// ds_load_tr16_b128 (rocjitsu, ds_transpose.h): 8 lanes after the other hold a row of 8 halves
+/// each. A lane gets the column of its number. Sources and results are four words.
+static void transposeBlocks(const Wave &wave, const Instruction &instruction) {
+  constexpr unsigned size = 8;
+  std::array<WaveValues, size / 2> from, to;
+  for (unsigned word = 0; word < from.size(); ++word) {
+    from[word] = readWave(wave, instruction.sources[word]);
+    to[word].set = ~uint64_t(0);
+  }
+  for (unsigned first = 0; first < wave.size(); first += size)
+    for (unsigned row = 0; row < size; ++row)
+      for (unsigned column = 0; column < size; ++column) {
+        const WaveValues &given = from[column / 2];
+        uint64_t half = given.lanes[first + row] >> 16 * (column % 2) & 0xffff;
+        to[row / 2].lanes[first + column] |= half << 16 * (row % 2);
+        if (!wave.isActive(first + row) || !(given.set >> (first + row) & 1))
+          to[row / 2].set &= ~bitOf(first + column);
+      }
+  for (unsigned word = 0; word < to.size(); ++word)
+    writeWave(wave, instruction.results[word], to[word]);
+}
+
 static WaveValues swapHalves(const Wave &wave, const Instruction &instruction) {
   WaveValues result, values = readWave(wave, instruction.sources[0]);
   for (unsigned lane = 0; lane < wave.size(); ++lane)
@@ -288,7 +310,8 @@ void tw::warpsim::executeExchange(const Wave &wave, const Instruction &instructi
   if (instruction.wave == WaveOp::Permlane32Swap)
     return swapBlocks(wave, instruction, 32);
   if (instruction.wave == WaveOp::TransposeRows)
-    return transposeRows(wave, instruction);
+    return instruction.results.size() == 2 ? transposeRows(wave, instruction)
+                                           : transposeBlocks(wave, instruction);
   writeWave(wave, instruction.results[0], exchanged(wave, instruction, pc));
 }
 

@@ -1,5 +1,6 @@
 // The matrix instructions as data (LLVM, IntrinsicsAMDGPU.td; layouts: "AMD matrix instruction
-// calculator" and the instruction set manuals of CDNA3, CDNA4, RDNA3 and RDNA4).
+// calculator" and the instruction set manuals of CDNA3, CDNA4, RDNA3 and RDNA4; of gfx1250, the
+// emulator rocjitsu, isa/arch/amdgpu/shared/mma/layout.h, which cites section 7.12.2 of CDNA5's).
 #include "backend/warpsim/core/wave/MatrixTable.h"
 #include <algorithm>
 #include <memory>
@@ -60,6 +61,22 @@ static constexpr MatrixRow kRows[] = {
     {"wmma.f32.16x16x16.fp8.bf8.v8f32.v2i32", Fp8, Bf8, F32, TW_WMMA12("k0 k1 k2", "k3")},
     {"wmma.f32.16x16x16.bf8.fp8.v8f32.v2i32", Bf8, Fp8, F32, TW_WMMA12("k0 k1 k2", "k3")},
     {"wmma.f32.16x16x16.bf8.bf8.v8f32.v2i32", Bf8, Bf8, F32, TW_WMMA12("k0 k1 k2", "k3")},
+    {"wmma.f32.16x16x4.f32.v8f32.v2f32", F32, F32, F32, TW_WMMA12("k0", "k1")},
+    {"wmma.f32.16x16x32.f16.v8f32.v16f16", F16, F16, F32, TW_WMMA12("k0 k1 k2 k4", "k3")},
+    {"wmma.f32.16x16x32.bf16.v8f32.v16bf16", BF16, BF16, F32, TW_WMMA12("k0 k1 k2 k4", "k3")},
+    {"wmma.i32.16x16x64.iu8.v8i32.v8i32", I8, I8, I8, TW_WMMA12("k0 k1 k2 k3 k5", "k4")},
+    {"wmma.f32.16x16x64.fp8.fp8.v8f32.v8i32", Fp8, Fp8, F32, TW_WMMA12("k0 k1 k2 k3 k5", "k4")},
+    {"wmma.f32.16x16x64.fp8.bf8.v8f32.v8i32", Fp8, Bf8, F32, TW_WMMA12("k0 k1 k2 k3 k5", "k4")},
+    {"wmma.f32.16x16x64.bf8.fp8.v8f32.v8i32", Bf8, Fp8, F32, TW_WMMA12("k0 k1 k2 k3 k5", "k4")},
+    {"wmma.f32.16x16x64.bf8.bf8.v8f32.v8i32", Bf8, Bf8, F32, TW_WMMA12("k0 k1 k2 k3 k5", "k4")},
+    {"wmma.f32.16x16x128.fp8.fp8.v8f32.v16i32", Fp8, Fp8, F32,
+     TW_WMMA12("k0 k1 k2 k3 k5 k6", "k4")},
+    {"wmma.f32.16x16x128.fp8.bf8.v8f32.v16i32", Fp8, Bf8, F32,
+     TW_WMMA12("k0 k1 k2 k3 k5 k6", "k4")},
+    {"wmma.f32.16x16x128.bf8.fp8.v8f32.v16i32", Bf8, Fp8, F32,
+     TW_WMMA12("k0 k1 k2 k3 k5 k6", "k4")},
+    {"wmma.f32.16x16x128.bf8.bf8.v8f32.v16i32", Bf8, Bf8, F32,
+     TW_WMMA12("k0 k1 k2 k3 k5 k6", "k4")},
 };
 #undef TW_MFMA32
 #undef TW_MFMA16
