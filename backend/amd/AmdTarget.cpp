@@ -54,7 +54,8 @@ public:
     machine.features = arch.isWave64() ? "+wavefrontsize64" : "+wavefrontsize32,+real-true16";
     machine.simplifications = kSimplifications;
     amd::addPasses(machine, arch);
-    machine.pairsFloats = arch.generation == 9; // v_pk_add_f32, v_pk_mul_f32, v_pk_fma_f32
+    // v_pk_add_f32, v_pk_mul_f32, v_pk_fma_f32
+    machine.pairsFloats = arch.generation == 9 || arch.matrix == AmdMatrix::Wmma5;
   }
   std::string name() const override { return "amd:" + arch.name.str(); }
   std::string describe() const override {

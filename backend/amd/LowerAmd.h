@@ -47,7 +47,9 @@ struct Lowering : gpu::ThreadLowering {
   std::array<mlir::Value, 3> programs; // numbers along the axes, where dies get neighbours
   bool copiesDirectly = false;         // from global to shared memory, not through registers
   bool leavesOutCopies = false;        // a wave whose masks are all false starts fewer than others
-  mlir::Value lane;                    // this thread's number in its wave, once it was asked for
+  /// The branch around the copies that were lowered last, and their mask.
+  std::pair<mlir::Operation *, mlir::Value> branchOfCopies;
+  mlir::Value lane; // this thread's number in its wave, once it was asked for
   llvm::DenseSet<mlir::Operation *> ofWholeRows;   // exchanges of rows whose lanes have one value
   llvm::DenseMap<mlir::Value, mlir::Value> starts; // of buffers, by argument
   /// The bounds of accesses whose mask all threads share, by mask, block and what they are else.
@@ -70,6 +72,8 @@ mlir::Value programByDie(Lowering &lowering, unsigned axis);
 // LowerBarriers.cpp
 void lowerBarrier(Lowering &lowering, simt::BarrierOp op);
 void lowerCopiesWait(Lowering &lowering, simt::CopiesWaitOp op);
+/// Waits for all copies, where they have a counter of their own.
+void awaitCopies(Lowering &lowering);
 /// Waits for what an atomic that releases has to come after; the fence of it that orders nothing
 /// between waves keeps accesses in front of the wait.
 void waitBeforeRelease(Lowering &lowering);
@@ -79,6 +83,20 @@ void declareKernel(mlir::LLVM::LLVMFuncOp kernel, unsigned numWarps, const AmdAr
 // LowerGlobalAccess.cpp
 void lowerGlobalLoad(Lowering &lowering, simt::GlobalLoadOp op);
 void lowerGlobalStore(Lowering &lowering, simt::GlobalStoreOp op);
+/// Returns true if data is used once, so that it need not stay in the caches.
+bool isStreamed(tile::CacheModifier cache, tile::EvictionPolicy evict);
+/// Returns true if accesses of a pointer may go through a buffer resource.
+bool hasBuffer(Lowering &lowering, mlir::Value pointer);
+/// Returns the operands that all buffer accesses end with (resource, offset, scalar offset,
+/// policy); none where there is no resource.
+llvm::SmallVector<mlir::Value> bufferAccess(Lowering &lowering, mlir::Value pointer,
+                                            mlir::Value mask, bool isStreamed);
+/// Returns a pointer as a base that all threads share and an offset of 32 bits, where it can be.
+mlir::Value fromScalarBase(Lowering &lowering, mlir::Value pointer, mlir::Value mask);
+/// Returns a mask that all threads share as compared by scalar instructions, where it compares
+/// numbers: the limit of a loop may come from arithmetic that only vectors have.
+mlir::Value asScalarMask(Lowering &lowering, mlir::Value mask);
+// LowerCopies.cpp
 void lowerGlobalToShared(Lowering &lowering, simt::GlobalToSharedOp op);
 // LowerAtomics.cpp
 void lowerAtomic(Lowering &lowering, simt::AtomicOp op);

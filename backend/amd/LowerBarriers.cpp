@@ -30,9 +30,9 @@ static int64_t waitCountOf(const AmdArch &arch, bool waitsForGlobal) {
   return most << 10 | anyExport;
 }
 
-static void emitWaitOfGfx12(Lowering &lowering, StringRef counter) {
+static void emitWaitOfGfx12(Lowering &lowering, StringRef counter, int64_t left = 0) {
   Type i16 = lowering.builder.getI16Type();
-  callIntrinsic(lowering, "amdgcn.s.wait." + counter, Type(), constantOf(lowering, i16, 0));
+  callIntrinsic(lowering, "amdgcn.s.wait." + counter, Type(), constantOf(lowering, i16, left));
 }
 
 /// Waits until this wave's accesses of shared memory are complete, and those of global memory where
@@ -67,14 +67,18 @@ void tw::amd::waitBeforeRelease(Lowering &lowering) {
 
 /// Loads and stores of global memory count with the copies: where those are under way, this waits
 /// for more than it has to. Copies that a wave may leave out do not count, so that it waits for
-/// all.
+/// all; where copies have a counter of their own, it has waited there (`awaitCopies`).
 void tw::amd::lowerCopiesWait(Lowering &lowering, simt::CopiesWaitOp op) {
   constexpr int64_t anyExport = 7, anyShared = 15;
+  if (lowering.arch.countsCopies())
+    return emitWaitOfGfx12(lowering, "asynccnt", std::min<int64_t>(op.getLeft(), 63));
   int64_t left = lowering.leavesOutCopies ? 0 : std::min<int64_t>(op.getLeft(), 63);
   callIntrinsic(
       lowering, "amdgcn.s.waitcnt", Type(),
       constantI32(lowering, (left & 15) | anyExport << 4 | anyShared << 8 | (left >> 4) << 14));
 }
+
+void tw::amd::awaitCopies(Lowering &lowering) { emitWaitOfGfx12(lowering, "asynccnt"); }
 
 static StringRef fenceScopeOf(tile::MemoryScope scope) {
   if (scope == tile::MemoryScope::CTA)

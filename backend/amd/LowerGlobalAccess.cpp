@@ -1,7 +1,6 @@
 // Loads and stores of global memory. Where a pointer is an argument's and 32-bit offsets of bytes
 // reach all of its memory, through a buffer resource: an offset beyond its bounds reads zeros and
 // writes nothing, so that a mask is one select. Else plain accesses, in branches where masked.
-// Direct copies to shared memory go the same ways.
 #include "backend/amd/LowerAmd.h"
 #include "backend/amd/addresses/LoopProgress.h"
 #include "backend/gpu/RegisterWords.h"
@@ -47,8 +46,10 @@ static int64_t biasOf(Lowering &lowering, BlockArgument argument) {
   return kernel.getArgAttr(argument.getArgNumber(), tile::kArgForward) ? 0 : kBias;
 }
 
+/// Returns the bounds, of which word 2 of a resource has all but zeros below.
 static uint32_t boundsOf(Lowering &lowering, BlockArgument argument) {
-  return biasOf(lowering, argument) ? kBounds : kForwardBounds;
+  uint32_t bounds = biasOf(lowering, argument) ? kBounds : kForwardBounds;
+  return bounds & (~0u << lowering.arch.boundsShift);
 }
 
 /// Takes what a loop adds for all threads out of the steps: moving the resource takes no vector
@@ -151,7 +152,7 @@ static Value sumOf(Lowering &lowering, const BufferPlace &place, int64_t constan
 /// An offset that 32 bits do not hold as the nearest that they do, which no array reaches. No
 /// offset reaches what lies before a resource that begins at its argument.
 static Value nearestOffset(Lowering &lowering, Value offset, int64_t bias) {
-  int64_t most = (int64_t(1) << 31) - 128 + bias;
+  int64_t most = (int64_t(1) << 31) - 256 + bias;
   OpBuilder &b = lowering.builder;
   Location loc = lowering.loc;
   Value last = constantOf(lowering, b.getI64Type(), most);
@@ -205,9 +206,7 @@ static Value asScalar(Lowering &lowering, Value value) {
   return callIntrinsic(lowering, "amdgcn.readfirstlane.i32", b.getI32Type(), value);
 }
 
-/// A mask that all threads share, compared by scalar instructions where it compares numbers: the
-/// limit of a loop may come from arithmetic that only vectors have.
-static Value asScalarMask(Lowering &lowering, Value mask) {
+Value tw::amd::asScalarMask(Lowering &lowering, Value mask) {
   auto compare = mask.getDefiningOp<arith::CmpIOp>();
   if (!compare || !compare.getLhs().getType().isInteger(32))
     return mask;
@@ -220,7 +219,7 @@ static Value asScalarMask(Lowering &lowering, Value mask) {
 /// register only where it is told so: some comparisons yield vectors.
 static Value maskedBounds(Lowering &lowering, BlockArgument argument, Value mask) {
   OpBuilder &b = lowering.builder;
-  uint32_t bounds = boundsOf(lowering, argument);
+  uint32_t bounds = boundsOf(lowering, argument) >> lowering.arch.boundsShift;
   Value &made = lowering.maskBounds[{mask, b.getInsertionBlock(), bounds}];
   if (made)
     return made;
@@ -276,7 +275,7 @@ static Value resourceOf(Lowering &lowering, const BufferPlace &place, Value mask
     bounds = LLVM::ShlOp::create(b, loc, bounds, constantOf(lowering, i128, 64));
     words = LLVM::OrOp::create(b, loc, words, bounds);
   } else {
-    facts |= APInt(128, boundsOf(lowering, place.argument)) << 64;
+    facts |= APInt(128, boundsOf(lowering, place.argument) >> lowering.arch.boundsShift) << 64;
   }
   words = LLVM::OrOp::create(b, loc, words,
                              LLVM::ConstantOp::create(b, loc, i128, b.getIntegerAttr(i128, facts)));
@@ -294,6 +293,29 @@ static SmallVector<Value> bufferOperands(Lowering &lowering, const BufferPlace &
                                constantI32(lowering, int32_t(boundsOf(lowering, place.argument))));
   return {resource, offset, constantI32(lowering, 0),
           constantI32(lowering, isStreamed ? lowering.arch.streamPolicy : 0)};
+}
+
+bool tw::amd::hasBuffer(Lowering &lowering, Value pointer) {
+  return stepsTo(lowering, pointer).has_value();
+}
+
+SmallVector<Value> tw::amd::bufferAccess(Lowering &lowering, Value pointer, Value mask,
+                                         bool isStreamed) {
+  std::optional<BufferPlace> place = placeOf(lowering, pointer, mask);
+  return place ? bufferOperands(lowering, *place, mask, isStreamed) : SmallVector<Value>();
+}
+
+Value tw::amd::fromScalarBase(Lowering &lowering, Value pointer, Value mask) {
+  std::optional<BufferPlace> place = placeOf(lowering, pointer, mask);
+  if (!place)
+    return pointer;
+  OpBuilder &b = lowering.builder;
+  Location loc = lowering.loc;
+  Value base =
+      LLVM::IntToPtrOp::create(b, loc, pointer.getType(), startOf(lowering, *place, Value()));
+  Value offset = LLVM::ZExtOp::create(b, loc, b.getI64Type(), offsetOf(lowering, *place));
+  return LLVM::GEPOp::create(b, loc, pointer.getType(), b.getI8Type(), base,
+                             ArrayRef<LLVM::GEPArg>{offset});
 }
 
 /// Returns true if masked-off elements read as 0, as buffers do beyond their bounds.
@@ -338,8 +360,7 @@ static void storeToBuffer(Lowering &lowering, simt::GlobalStoreOp op, const Buff
 
 //===-- Accesses -----------------------------------------------------------------------------===//
 
-/// Data that is used once need not stay in the caches.
-static bool isStreamed(tile::CacheModifier cache, tile::EvictionPolicy evict) {
+bool tw::amd::isStreamed(tile::CacheModifier cache, tile::EvictionPolicy evict) {
   return evict == tile::EvictionPolicy::EvictFirst || cache == tile::CacheModifier::CS;
 }
 
@@ -393,60 +414,4 @@ void tw::amd::lowerGlobalStore(Lowering &lowering, simt::GlobalStoreOp op) {
   LLVM::StoreOp::create(b, lowering.loc, op.getValue(), op.getPtr(),
                         wordFormOf(op.getValue().getType()).bytes, /*isVolatile=*/false,
                         isStreamed(op.getCache(), op.getEvict()));
-}
-
-//===-- Copies to shared memory --------------------------------------------------------------===//
-
-/// Zeros of a lane whose mask is false: outside of buffers, nothing is written for it.
-static void storeZeros(Lowering &lowering, simt::GlobalToSharedOp op) {
-  OpBuilder &b = lowering.builder;
-  Location loc = lowering.loc;
-  Value lane = LLVM::AndOp::create(b, loc, threadId(lowering),
-                                   constantI32(lowering, lowering.arch.warpSize - 1));
-  Value offset = LLVM::MulOp::create(b, loc, lane, constantI32(lowering, op.getBytes()));
-  Value place = LLVM::GEPOp::create(b, loc, op.getShared().getType(), b.getI8Type(), op.getShared(),
-                                    ArrayRef<LLVM::GEPArg>{offset});
-  Type type = VectorType::get({int64_t(op.getBytes()) / 4}, b.getI32Type());
-  LLVM::StoreOp::create(b, loc, LLVM::ZeroOp::create(b, loc, type), place, op.getBytes());
-}
-
-/// Copies that have a branch of their own are left out by waves that jump over it.
-void tw::amd::noteCopies(Lowering &lowering) {
-  lowering.kernel->walk([&](simt::GlobalToSharedOp op) {
-    lowering.copiesDirectly = true;
-    lowering.leavesOutCopies |= neededMask(op.getMask()) && !stepsTo(lowering, op.getPtr());
-  });
-}
-
-static void copyPlainly(Lowering &lowering, simt::GlobalToSharedOp op, Value policy) {
-  callIntrinsic(lowering, "amdgcn.global.load.lds", Type(),
-                {op.getPtr(), op.getShared(), constantI32(lowering, op.getBytes()),
-                 constantI32(lowering, 0), policy});
-}
-
-/// Lowers a copy from global to shared memory. The lanes of a wave write one after the other from
-/// `shared` on, which is the same for all of them. Beyond its bounds, a buffer copies zeros.
-void tw::amd::lowerGlobalToShared(Lowering &lowering, simt::GlobalToSharedOp op) {
-  Value mask = neededMask(op.getMask());
-  bool streams = isStreamed(op.getCache(), op.getEvict());
-  if (std::optional<BufferPlace> place = placeOf(lowering, op.getPtr(), mask)) {
-    SmallVector<Value> operands = bufferOperands(lowering, *place, mask, streams);
-    callIntrinsic(lowering, "amdgcn.raw.ptr.buffer.load.lds", Type(),
-                  {operands[0], op.getShared(), constantI32(lowering, op.getBytes()), operands[1],
-                   operands[2], constantI32(lowering, 0), operands[3]});
-    return;
-  }
-  Value policy = constantI32(lowering, streams ? lowering.arch.streamPolicy : 0);
-  if (!mask)
-    return copyPlainly(lowering, op, policy);
-  OpBuilder &b = lowering.builder;
-  auto branch = scf::IfOp::create(b, lowering.loc, TypeRange(), mask, /*addThenBlock=*/true,
-                                  /*addElseBlock=*/true);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(branch.thenBlock());
-  copyPlainly(lowering, op, policy);
-  scf::YieldOp::create(b, lowering.loc);
-  b.setInsertionPointToStart(branch.elseBlock());
-  storeZeros(lowering, op);
-  scf::YieldOp::create(b, lowering.loc);
 }

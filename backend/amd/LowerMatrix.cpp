@@ -10,11 +10,17 @@ using namespace tw::gpu;
 using namespace tw::amd;
 
 /// ds_read_b64_tr_b16 ("CDNA 4 Instruction Set Architecture", transpose loads from LDS): the half n
-/// of lane l of 16 is half l % 4 of what lane 4 n + l / 4 addresses.
+/// of lane l of 16 is half l % 4 of what lane 4 n + l / 4 addresses. Of ds_load_tr16_b128, it is
+/// half l of what lane n addresses, of 8 (rocjitsu, ds_transpose.h; as in Triton's
+/// queryLDSTransLoadParams).
 void tw::amd::lowerLoadTransposed(Lowering &lowering, simt::LoadTransposedOp op) {
   OpBuilder &b = lowering.builder;
-  auto halves = VectorType::get({4}, b.getI16Type()), words = VectorType::get({2}, b.getI32Type());
-  Value read = callIntrinsic(lowering, "amdgcn.ds.read.tr16.b64.v4i16", halves, {op.getAddress()});
+  int64_t numWords = op.getNumResults();
+  auto halves = VectorType::get({2 * numWords}, b.getI16Type()),
+       words = VectorType::get({numWords}, b.getI32Type());
+  const char *name =
+      numWords == 4 ? "amdgcn.ds.load.tr16.b128.v8i16" : "amdgcn.ds.read.tr16.b64.v4i16";
+  Value read = callIntrinsic(lowering, name, halves, {op.getAddress()});
   Value all = LLVM::BitcastOp::create(b, lowering.loc, words, read);
   for (auto [index, result] : llvm::enumerate(op.getResults()))
     result.replaceAllUsesWith(LLVM::ExtractElementOp::create(
@@ -115,6 +121,25 @@ static Value callWmma(Lowering &lowering, const MatrixInstruction &row, Value fi
   return callIntrinsic(lowering, name, sums.getType(), {yes, first, yes, second, sums, no});
 }
 
+/// Calls the instruction of gfx1250: factors with signs or negations before each, of bytes of
+/// floats without; no hints that operands are used again, nothing saturates.
+static Value callWmmaOfCdna5(Lowering &lowering, const MatrixInstruction &row, Value first,
+                             Value second, Value sums) {
+  OpBuilder &b = lowering.builder;
+  std::string name =
+      ("amdgcn." + row.intrinsic).str() + suffixOf(sums.getType()) + suffixOf(first.getType());
+  Value no = constantOf(lowering, b.getI1Type(), 0), yes = constantOf(lowering, b.getI1Type(), 1);
+  Value plain = constantOf(lowering, b.getI16Type(), 0); // the sums as they are
+  SmallVector<Value> operands;
+  if (row.sum == MatrixType::I32)
+    operands = {yes, first, yes, second, sums, no, no, no};
+  else if (row.form == OperandForm::Words)
+    operands = {first, second, plain, sums, no, no};
+  else
+    operands = {no, first, no, second, plain, sums, no, no};
+  return callIntrinsic(lowering, name, sums.getType(), operands);
+}
+
 LogicalResult tw::amd::lowerMmaFragment(Lowering &lowering, simt::MmaFragmentOp op) {
   tile::MmaAttr instruction = op.getInstruction();
   const MatrixInstruction *row = findMatrix(lowering.arch, instruction);
@@ -125,10 +150,11 @@ LogicalResult tw::amd::lowerMmaFragment(Lowering &lowering, simt::MmaFragmentOp 
   Value first = operandOf(lowering, *row, op.getB(), instruction.getB());
   Value second = operandOf(lowering, *row, op.getA(), instruction.getA());
   Value sums = joined(lowering, op.getAcc());
-  Value result = !row->scales.empty() ? callScaledMfma(lowering, *row, first, second, sums, op)
-                 : row->intrinsic.starts_with("mfma")
-                     ? callMfma(lowering, *row, first, second, sums)
-                     : callWmma(lowering, *row, first, second, sums);
+  auto call = row->intrinsic.starts_with("mfma")         ? callMfma
+              : lowering.arch.matrix == AmdMatrix::Wmma5 ? callWmmaOfCdna5
+                                                         : callWmma;
+  Value result = row->scales.empty() ? call(lowering, *row, first, second, sums)
+                                     : callScaledMfma(lowering, *row, first, second, sums, op);
   for (auto [index, value] : llvm::enumerate(op.getResults()))
     value.replaceAllUsesWith(op.getNumResults() == 1 ? result
                                                      : LLVM::ExtractElementOp::create(

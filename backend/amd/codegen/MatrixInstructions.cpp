@@ -24,15 +24,28 @@ static Intrinsic::ID idOf(const Instruction &instruction) {
 }
 
 bool tw::amd::isDirectCopy(const Instruction &instruction) {
+  switch (idOf(instruction)) {
+  case Intrinsic::amdgcn_raw_ptr_buffer_load_lds:
+  case Intrinsic::amdgcn_global_load_lds:
+  case Intrinsic::amdgcn_global_load_async_to_lds_b32:
+  case Intrinsic::amdgcn_global_load_async_to_lds_b64:
+  case Intrinsic::amdgcn_global_load_async_to_lds_b128:
+    return true;
+  default:
+    return false;
+  }
+}
+
+bool tw::amd::isTransposedRead(const Instruction &instruction) {
   Intrinsic::ID id = idOf(instruction);
-  return id == Intrinsic::amdgcn_raw_ptr_buffer_load_lds || id == Intrinsic::amdgcn_global_load_lds;
+  return id == Intrinsic::amdgcn_ds_read_tr16_b64 || id == Intrinsic::amdgcn_ds_load_tr16_b128;
 }
 
 bool tw::amd::isSharedRead(const Instruction &instruction) {
   constexpr unsigned sharedSpace = 3;
   const auto *load = dyn_cast<LoadInst>(&instruction);
   return (load && load->isSimple() && load->getPointerAddressSpace() == sharedSpace) ||
-         idOf(instruction) == Intrinsic::amdgcn_ds_read_tr16_b64;
+         isTransposedRead(instruction);
 }
 
 static bool isBarrier(const CallInst &call) {

@@ -14,6 +14,8 @@ bool hasMatrixInstruction(const llvm::BasicBlock &block);
 
 /// Returns true if an instruction copies from global to shared memory, not through registers.
 bool isDirectCopy(const llvm::Instruction &instruction);
+/// Returns true if an instruction reads shared memory and gives lanes each other's elements.
+bool isTransposedRead(const llvm::Instruction &instruction);
 /// Returns true if an instruction reads a vector of each lane from shared memory.
 bool isSharedRead(const llvm::Instruction &instruction);
 

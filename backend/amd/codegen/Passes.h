@@ -84,6 +84,11 @@ llvm::Pass *createRepeatConditions();
 /// have no waits for shared memory, see the fences of all waves.
 llvm::Pass *createNarrowFences();
 
+/// Makes the pass that widens the 32-bit offset of each asynchronous copy in the block of the copy,
+/// right before instruction selection, which sees one block: the instruction takes a scalar base
+/// and the offset. LLVM moves such extensions out of loops, and sums of 64 bits stay.
+llvm::Pass *createSinkCopyOffsets();
+
 /// Makes the pass that joins words of scalar registers in pairs, on selected instructions.
 /// Resources of buffers are four words each: an address, and two that all of them share. LLVM puts
 /// them together word by word; of pairs, where a pair is one register or several sequences have it,

@@ -12,9 +12,8 @@
 using namespace mlir;
 using namespace tw;
 
-/// The number of registers that suffices for any code (LLVM's own minimum is lower), and the number
-/// that instructions can address.
-static constexpr unsigned kFewestRegisters = 24, kMostRegisters = 256;
+/// The number of registers that suffices for any code (LLVM's own minimum is lower).
+static constexpr unsigned kFewestRegisters = 24;
 
 namespace {
 /// An option that is a number in a range, with the words of its refusal.
@@ -27,9 +26,12 @@ struct LimitOption {
 } // namespace
 
 static constexpr StringLiteral kWaves = "waves_per_eu", kMatrixExtent = "matrix_instr_nonkdim",
-                               kSwizzle = "swizzle_programs", kByDie = "xcd";
-static constexpr LimitOption kRegisters = {"maxnreg", kFewestRegisters, kMostRegisters,
-                                           "a thread has from", "registers"};
+                               kRegisters = "maxnreg", kSwizzle = "swizzle_programs",
+                               kByDie = "xcd";
+
+static LimitOption registersOption(const AmdArch &arch) {
+  return {kRegisters, kFewestRegisters, arch.namedRegisters, "a thread has from", "registers"};
+}
 
 /// Returns the option for the waves that a SIMD holds (CDNA3 ISA, "Wavefronts"; RDNA3 ISA,
 /// "Work-groups").
@@ -38,7 +40,7 @@ static LimitOption wavesOption(const AmdArch &arch) {
 }
 
 std::vector<std::string> amd::launchOptions() {
-  return {kRegisters.name.str(), kWaves.str(), kMatrixExtent.str(), kSwizzle.str()};
+  return {kRegisters.str(), kWaves.str(), kMatrixExtent.str(), kSwizzle.str()};
 }
 
 /// Reads the number of an option, 0 where it is not given; none where it is out of range.
@@ -54,7 +56,7 @@ static std::optional<unsigned> numberOf(const CompileOptions &options, const Lim
 }
 
 std::optional<AmdLimits> amd::limitsOf(const CompileOptions &options, const AmdArch &arch) {
-  std::optional<unsigned> registers = numberOf(options, kRegisters);
+  std::optional<unsigned> registers = numberOf(options, registersOption(arch));
   std::optional<unsigned> waves = numberOf(options, wavesOption(arch));
   if (!registers || !waves)
     return std::nullopt;
@@ -118,7 +120,7 @@ static LogicalResult checkOrder(const CompileOptions &options, const AmdArch &ar
 
 LogicalResult amd::checkLimits(const CompileOptions &options, const AmdArch &arch,
                                Operation *place) {
-  for (const LimitOption &option : {kRegisters, wavesOption(arch)})
+  for (const LimitOption &option : {registersOption(arch), wavesOption(arch)})
     if (!numberOf(options, option))
       return refuse(options, place, option);
   if (readMatrixExtent(options))

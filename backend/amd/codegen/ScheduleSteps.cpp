@@ -61,10 +61,15 @@ static void order(const Step &step) {
   builder.CreateIntrinsic(Intrinsic::amdgcn_sched_barrier, {}, {builder.getInt32(0)});
 }
 
+static bool isWait(Intrinsic::ID id) {
+  return id == Intrinsic::amdgcn_s_waitcnt || id == Intrinsic::amdgcn_s_wait_dscnt ||
+         id == Intrinsic::amdgcn_s_wait_asynccnt;
+}
+
 /// Returns the first of the fences and waits in front of a barrier or a block's end.
 static Instruction *beforeWaits(Instruction *end) {
   for (Instruction *last = end->getPrevNode(); last; last = last->getPrevNode()) {
-    if (!isa<FenceInst>(last) && idOf(*last) != Intrinsic::amdgcn_s_waitcnt)
+    if (!isa<FenceInst>(last) && !isWait(idOf(*last)))
       break;
     end = last;
   }

@@ -21,8 +21,7 @@ static bool isSharedAccess(const llvm::Instruction &instruction) {
     return false;
   if (const llvm::Value *pointer = llvm::getLoadStorePointerOperand(&instruction))
     return pointer->getType()->getPointerAddressSpace() == kSharedSpace;
-  auto *call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction);
-  return call && call->getIntrinsicID() == llvm::Intrinsic::amdgcn_ds_read_tr16_b64;
+  return isTransposedRead(instruction);
 }
 
 namespace {
@@ -77,7 +76,13 @@ llvm::Value *Separation::scalarOf(llvm::Value *base) {
   return scalar;
 }
 
+/// Names the place of a copy by a scalar, which all lanes share; of asynchronous ones, each lane
+/// says its own.
 void Separation::placeByScalar(llvm::CallBase &copy) {
+  auto &call = llvm::cast<llvm::IntrinsicInst>(copy);
+  if (call.getIntrinsicID() != llvm::Intrinsic::amdgcn_raw_ptr_buffer_load_lds &&
+      call.getIntrinsicID() != llvm::Intrinsic::amdgcn_global_load_lds)
+    return;
   llvm::Value *place = copy.getArgOperand(1);
   llvm::APInt offset(layout.getIndexTypeSizeInBits(place->getType()), 0);
   llvm::Value *base =

@@ -50,6 +50,8 @@ static constexpr PlacedPass kInCodeGenerator[] = {
      "AMDGPU DAG->DAG Pattern Instruction Selection", createRepeatConditions},
     {"narrow-fences", "barriers wait for no copy that goes on beyond them",
      "AMDGPU DAG->DAG Pattern Instruction Selection", createNarrowFences},
+    {"sink-copy-offsets", "offsets of asynchronous copies are widened beside them",
+     "AMDGPU DAG->DAG Pattern Instruction Selection", createSinkCopyOffsets},
     {"join-scalar-words", "words of buffer resources are copied in pairs",
      "Finalize ISel and expand pseudo-instructions", createJoinScalarWords},
 };
@@ -67,9 +69,9 @@ static constexpr CodeVariant kWithAccumulation[] = {
 
 //===-- Without: fewer registers at a higher and higher cost in time.
 
-static constexpr ModulePass kFirst[] = {kSetVersion,     kMarkAtomics, kExpandDifferences,
-                                        kSeparateCopies, kMixHalves,   kExchangeHalves,
-                                        kAfterProducts};
+static constexpr ModulePass kFirst[] = {kSetVersion,     kMarkAtomics,   kExpandDifferences,
+                                        kSeparateCopies, kScheduleSteps, kMixHalves,
+                                        kExchangeHalves, kAfterProducts};
 static constexpr ModulePass kRematerialized[] = {kSetVersion,     kMarkAtomics, kExpandDifferences,
                                                  kSeparateCopies, kMixHalves,   kExchangeHalves,
                                                  kShareOffsets,   kBeforeLoops, kGroupReads};

@@ -7,7 +7,8 @@
 using namespace tw;
 
 // Sources: the instruction sets of CDNA 2, 3 and 4 and of RDNA 3 and 4, "Buffer Resource
-// Descriptor" and "LDS"; LLVM, "User Guide for AMDGPU Backend".
+// Descriptor" and "LDS"; LLVM, "User Guide for AMDGPU Backend", and for gfx1250 its features and
+// what it makes of llvm.amdgcn.make.buffer.rsrc.
 static constexpr AmdArch kArchs[] = {
     {.name = "gfx90a",
      .warpSize = 64,
@@ -16,6 +17,7 @@ static constexpr AmdArch kArchs[] = {
      .generation = 9,
      .bufferFlags = 0x27000,
      .streamPolicy = 3,
+     .simdRegisters = 512,
      .hasAccumulationRegisters = true},
     {.name = "gfx942",
      .warpSize = 64,
@@ -25,6 +27,7 @@ static constexpr AmdArch kArchs[] = {
      .numDies = 8,
      .bufferFlags = 0x27000,
      .streamPolicy = 2,
+     .simdRegisters = 512,
      .hasAccumulationRegisters = true},
     {.name = "gfx950",
      .warpSize = 64,
@@ -34,9 +37,10 @@ static constexpr AmdArch kArchs[] = {
      .numDies = 8,
      .bufferFlags = 0x27000,
      .streamPolicy = 2,
+     .simdRegisters = 512,
      .hasAccumulationRegisters = true,
      .hasRowExchange = true,
-     .readsTransposed = true,
+     .turningLanes = 16,
      .copyBytes = 16},
     {.name = "gfx1100",
      .warpSize = 32,
@@ -44,14 +48,28 @@ static constexpr AmdArch kArchs[] = {
      .matrix = AmdMatrix::Wmma3,
      .generation = 11,
      .bufferFlags = 0x31027000,
-     .streamPolicy = 6},
+     .streamPolicy = 6,
+     .simdRegisters = 1536},
     {.name = "gfx1201",
      .warpSize = 32,
      .sharedBytes = 64 * 1024,
      .matrix = AmdMatrix::Wmma4,
      .generation = 12,
      .bufferFlags = 0x31027000,
-     .streamPolicy = 1},
+     .streamPolicy = 1,
+     .simdRegisters = 1536},
+    {.name = "gfx1250",
+     .warpSize = 32,
+     .sharedBytes = 320 * 1024,
+     .matrix = AmdMatrix::Wmma5,
+     .generation = 12,
+     .bufferFlags = 0,
+     .boundsShift = 7,
+     .streamPolicy = 1,
+     .namedRegisters = 1024,
+     .simdRegisters = 1024,
+     .turningLanes = 8,
+     .copyBytes = 16},
 };
 
 llvm::ArrayRef<AmdArch> tw::amdArchTable() { return kArchs; }
@@ -95,13 +113,12 @@ static llvm::ArrayRef<SharedPhase> phasesOf(const AmdArch &arch) {
 static unsigned mostWarps(const AmdArch &arch) { return 1024 / arch.warpSize; }
 
 /// Registers that instructions can name, if the four SIMDs that share memory have as many for each
-/// warp of a program (CDNA3 ISA, "VGPRs"; RDNA3 ISA, "VGPR Allocation").
+/// warp of a program (CDNA3 ISA, "VGPRs"; RDNA3 ISA, "VGPR Allocation"; of gfx1250 as LLVM hands
+/// them out).
 static unsigned registersOf(const AmdArch &arch, unsigned numWarps) {
   constexpr unsigned simds = 4;
-  unsigned named = arch.hasAccumulationRegisters ? 512 : 256;
-  unsigned ofSimd = arch.generation == 9 ? 512 : 1536;
   unsigned warpsOfSimd = std::max(1u, llvm::divideCeil(std::min(numWarps, mostWarps(arch)), simds));
-  return std::min(named, ofSimd / warpsOfSimd);
+  return std::min(arch.allRegisters(), arch.simdRegisters / warpsOfSimd);
 }
 
 tile::TargetAttr tw::describeAmd(mlir::MLIRContext &context, const AmdArch &arch,
@@ -109,8 +126,9 @@ tile::TargetAttr tw::describeAmd(mlir::MLIRContext &context, const AmdArch &arch
   llvm::SmallVector<tile::Feature> features;
   if (choices.roundsSeparately)
     features.push_back(tile::Feature::SeparateRounding);
-  if (arch.readsTransposed)
-    features.push_back(tile::Feature::LoadTransposed);
+  if (arch.turningLanes)
+    features.push_back(arch.turningLanes == 8 ? tile::Feature::LoadTransposed8x8
+                                              : tile::Feature::LoadTransposed);
   // Copies of 4 bytes a lane exist as well; through registers, as many instructions move as much.
   llvm::SmallVector<tile::CopyAttr> copies;
   if (arch.copyBytes)

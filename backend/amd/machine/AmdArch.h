@@ -17,7 +17,7 @@ class TargetAttr;
 namespace tw {
 
 /// Families of matrix instructions and of what goes with them.
-enum class AmdMatrix { Mfma2, Mfma3, Mfma4, Wmma3, Wmma4 };
+enum class AmdMatrix { Mfma2, Mfma3, Mfma4, Wmma3, Wmma4, Wmma5 };
 
 /// The facts in which the GPUs differ.
 struct AmdArch {
@@ -33,14 +33,26 @@ struct AmdArch {
   /// Word 3 of a buffer resource with stride 0 (the instruction sets' "Buffer Resource
   /// Descriptor"): a raw buffer whose bounds count bytes.
   unsigned bufferFlags;
+  /// Bits by which the bounds of a buffer resource are shifted down at its word 2: gfx1250 has them
+  /// directly above addresses of 57 bits.
+  unsigned boundsShift = 0;
   /// Bits of the cache policy of accesses whose data is used once (LLVM, "Memory Model",
   /// nontemporal).
   unsigned streamPolicy;
-  bool hasAccumulationRegisters = false; // beside the 256 that a lane addresses
+  unsigned namedRegisters = 256;         // that a lane addresses
+  unsigned simdRegisters;                // that a SIMD has for each lane of its waves
+  bool hasAccumulationRegisters = false; // as many again
   bool hasRowExchange = false;           // v_permlane16_swap, v_permlane32_swap
-  bool readsTransposed = false;          // ds_read_b64_tr_b16
-  unsigned copyBytes = 0;                // a lane, of the widest direct copy to shared memory
+  /// Lanes by which reads of shared memory transpose halves: 16 (ds_read_b64_tr_b16) or 8
+  /// (ds_load_tr16_b128); 0: there are no such reads.
+  unsigned turningLanes = 0;
+  unsigned copyBytes = 0; // a lane, of the widest direct copy to shared memory
 
+  /// The registers that code for one lane may use.
+  unsigned allRegisters() const { return namedRegisters * (hasAccumulationRegisters ? 2 : 1); }
+  /// True if copies to shared memory have a counter of their own (ASYNCcnt), and each lane says
+  /// where its bytes go.
+  bool countsCopies() const { return generation == 12 && copyBytes != 0; }
   bool isWave64() const { return warpSize == 64; }
 };
 

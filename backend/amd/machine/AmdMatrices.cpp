@@ -152,6 +152,28 @@ static constexpr MatrixInstruction kRdna4[] = {
     {16, 16, 16, E5M2, E5M2, F32, "wmma.f32.16x16x16.bf8.bf8", kRowsHalf, kSumsHalf, Words},
 };
 
+// Of CDNA 5 (gfx1250) neighbours along the depth come in groups of 8 elements, in turn from both
+// halves of a wave. Of bytes, groups of 16 would do as well (MMA layouts of rocjitsu; Triton's
+// wmmaDotOperandToLinearLayout).
+static constexpr llvm::StringLiteral kRowsBy4 = "k0 | m0 m1 m2 m3 k1",
+                                     kRowsBy32 = "k0 k1 k2 k4 | m0 m1 m2 m3 k3",
+                                     kRowsBy64 = "k0 k1 k2 k4 k5 | m0 m1 m2 m3 k3",
+                                     kRowsBy128 = "k0 k1 k2 k4 k5 k6 | m0 m1 m2 m3 k3";
+static constexpr MatrixInstruction kCdna5[] = {
+    {16, 16, 32, F16, F16, F32, "wmma.f32.16x16x32.f16", kRowsBy32, kSumsHalf, Elements},
+    {16, 16, 32, BF16, BF16, F32, "wmma.f32.16x16x32.bf16", kRowsBy32, kSumsHalf, Elements},
+    {16, 16, 64, I8, I8, I32, "wmma.i32.16x16x64.iu8", kRowsBy64, kSumsHalf, Words},
+    {16, 16, 128, E4M3, E4M3, F32, "wmma.f32.16x16x128.fp8.fp8", kRowsBy128, kSumsHalf, Words},
+    {16, 16, 64, E4M3, E4M3, F32, "wmma.f32.16x16x64.fp8.fp8", kRowsBy64, kSumsHalf, Words},
+    {16, 16, 128, E4M3, E5M2, F32, "wmma.f32.16x16x128.bf8.fp8", kRowsBy128, kSumsHalf, Words},
+    {16, 16, 64, E4M3, E5M2, F32, "wmma.f32.16x16x64.bf8.fp8", kRowsBy64, kSumsHalf, Words},
+    {16, 16, 128, E5M2, E4M3, F32, "wmma.f32.16x16x128.fp8.bf8", kRowsBy128, kSumsHalf, Words},
+    {16, 16, 64, E5M2, E4M3, F32, "wmma.f32.16x16x64.fp8.bf8", kRowsBy64, kSumsHalf, Words},
+    {16, 16, 128, E5M2, E5M2, F32, "wmma.f32.16x16x128.bf8.bf8", kRowsBy128, kSumsHalf, Words},
+    {16, 16, 64, E5M2, E5M2, F32, "wmma.f32.16x16x64.bf8.bf8", kRowsBy64, kSumsHalf, Words},
+    {16, 16, 4, F32, F32, F32, "wmma.f32.16x16x4.f32", kRowsBy4, kSumsHalf, Elements},
+};
+
 static llvm::SmallVector<llvm::ArrayRef<MatrixInstruction>> tablesOf(AmdMatrix family) {
   switch (family) {
   case AmdMatrix::Mfma2:
@@ -164,6 +186,8 @@ static llvm::SmallVector<llvm::ArrayRef<MatrixInstruction>> tablesOf(AmdMatrix f
     return {kRdna3};
   case AmdMatrix::Wmma4:
     return {kRdna4};
+  case AmdMatrix::Wmma5:
+    return {kCdna5};
   }
   return {};
 }

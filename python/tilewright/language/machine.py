@@ -133,8 +133,9 @@ def is_hip_cdna4():
 
 @_on_host_too
 def is_hip_gfx1250():
-    """False: this build has no target for gfx1250."""
-    return False
+    """Whether the kernel is compiled for gfx1250, or for its simulator."""
+    name: constexpr = compiled_for()
+    return _is_hip(name, "gfx1250")
 
 
 @_on_host_too
@@ -144,18 +145,13 @@ def cuda_capability_geq(major: constexpr, minor: constexpr = 0):
     return _capability_of(name) >= major * 10 + minor
 
 
-def _on_nothing(device: str, *args: Any, **kwargs: Any) -> bool:
-    del device, args, kwargs
-    return False
-
-
 _HOST_MEANINGS: dict[str, Any] = {
     "current_target": _target_named,
     "is_cuda": lambda device: _capability_of(device) >= 0,
     "is_hip": _is_hip,
     "is_hip_cdna3": lambda device: _is_hip(device, "gfx942"),
     "is_hip_cdna4": lambda device: _is_hip(device, "gfx950"),
-    "is_hip_gfx1250": _on_nothing,
+    "is_hip_gfx1250": lambda device: _is_hip(device, "gfx1250"),
     "cuda_capability_geq": lambda device, major, minor=0: (
         _capability_of(device) >= major * 10 + minor
     ),

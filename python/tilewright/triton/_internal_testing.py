@@ -97,6 +97,7 @@ is_hip_cdna4 = _architecture("gfx95")
 is_hip_rdna = _architecture("gfx11", "gfx120")
 is_hip_rdna3 = _architecture("gfx11")
 is_hip_rdna4 = _architecture("gfx120")
+is_hip_gfx1250 = _architecture("gfx125")
 
 
 def _never() -> bool:
@@ -104,14 +105,14 @@ def _never() -> bool:
     return False
 
 
-is_hip_rdna4m = is_hip_gfx1250 = _never
+is_hip_rdna4m = _never
 is_xpu = is_xpu_cri = _never
 supports_tma = supports_ws = supports_clc = _never
 
 
 def get_hip_lds_size() -> int:
     """Bytes of local memory that a program may have on an AMD GPU."""
-    return 160 << 10 if is_hip_cdna4() else 64 << 10
+    return 320 << 10 if is_hip_gfx1250() else 160 << 10 if is_hip_cdna4() else 64 << 10
 
 
 def tma_skip_msg(byval_only: bool = False) -> str:

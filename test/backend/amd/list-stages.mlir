@@ -9,6 +9,7 @@
 // ACCUMULATION-NEXT: {{^}}in LLVM's code generator, without {{[0-9]+}} of its passes:
 // ACCUMULATION-NEXT: {{^}}  repeat-conditions {{.*}} (before: AMDGPU DAG->DAG Pattern Instruction Selection)
 // ACCUMULATION-NEXT: {{^}}  narrow-fences
+// ACCUMULATION-NEXT: {{^}}  sink-copy-offsets
 // ACCUMULATION-NEXT: {{^}}  join-scalar-words
 // ACCUMULATION-NEXT: {{^}}variant vector-registers:
 //      ACCUMULATION: {{^}}  mix-halves

@@ -17,7 +17,7 @@ import amdgcn
 import generated
 
 RESULTS = generated.RESULTS.with_name("generated_code_amd.json")
-ARCHS = ("gfx942", "gfx950", "gfx1100", "gfx1201")
+ARCHS = ("gfx942", "gfx950", "gfx1100", "gfx1201", "gfx1250")
 COMPILE_GOAL, INSTRUCTIONS_GOAL = 0.4, 0.9
 
 

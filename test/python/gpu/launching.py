@@ -20,7 +20,7 @@ _simulator = ContextVar("simulator", default=_NVIDIA)
 _options: ContextVar[dict[str, Any]] = ContextVar("options", default={})
 
 ARCHS = ("nvidia:sm_90a", "nvidia:sm_100a", "nvidia:sm_120")
-AMD_ARCHS = ("amd:gfx942", "amd:gfx1100", "amd:gfx950", "amd:gfx90a", "amd:gfx1201")
+AMD_ARCHS = ("amd:gfx942", "amd:gfx1100", "amd:gfx950", "amd:gfx90a", "amd:gfx1201", "amd:gfx1250")
 WARPS = (1, 2, 4, 8)
 
 

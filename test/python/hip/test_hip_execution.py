@@ -13,7 +13,7 @@ pytestmark = pytest.mark.usefixtures("compiler")
 PROGRAM = str(TESTS / "cuda" / "cuda_execution.py")
 
 
-@pytest.mark.parametrize("arch", ["gfx942", "gfx1100"])
+@pytest.mark.parametrize("arch", ["gfx942", "gfx1100", "gfx1250"])
 def test_kernels_on_arrays_of_a_gpu(arch: str, tmp_path: Path) -> None:
     done = run_with_driver(
         [PROGRAM, "hip:0"],

@@ -11,6 +11,7 @@ from gpu.generated.test_generated_matrix import kernels
 
 CDNA = ("gfx90a", "gfx942", "gfx950")
 RDNA = ("gfx1100", "gfx1201")
+ARCHS = (*CDNA, *RDNA, "gfx1250")
 
 # Signatures of kernels that the benchmark does not have.
 OTHERS = {

@@ -19,7 +19,7 @@ EARLY = "may be reached while a copy into its shared memory is in flight"
 
 @pytest.mark.parametrize("num_stages", [2, 3])
 @pytest.mark.parametrize("name", ["matmul", "attention"])
-@pytest.mark.parametrize(("device", "arch"), [("nvidia", "sm_80"), ("amd", "gfx950")])
+@pytest.mark.parametrize(("device", "arch"), [("nvidia", "sm_80"), ("amd", "gfx950"), ("amd", "gfx1250")])
 def test_a_wait_for_one_group_less_is_refused(
     device: str, arch: str, name: str, num_stages: int, compiler: None, tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -43,12 +43,12 @@ def ages_of_awaited_copies(loop: list[str]) -> list[int]:
     that it waits for, over the loop's end if need be."""
     often, ages = loop * 5, []
     for place, line in enumerate(often):
-        wait = re.search(r"s_waitcnt.*vmcnt\((\d+)\)", line)
+        wait = re.search(r"s_waitcnt.*vmcnt\((\d+)\)|s_wait_asynccnt (0x\w+)", line)
         if not wait or place < 4 * len(loop):
             continue
-        copies = [at for at in range(place) if often[at].endswith(" lds")]
-        newest = copies[-1 - int(wait[1])]
-        ages.append(sum("mfma" in each for each in often[newest:place]))
+        copies = [at for at in range(place) if re.search(r" lds$|^global_load_async_to_lds", often[at])]
+        newest = copies[-1 - int(wait[1] or wait[2], 0)]
+        ages.append(sum("mfma" in each or "wmma" in each for each in often[newest:place]))
     return ages
 
 
@@ -68,6 +68,26 @@ def test_copies_have_a_step_of_products_at_least(
     ages = ages_of_awaited_copies(product_lines(compiled.asm["asm"]))
     assert ages and min(ages) >= age, ages
     assert compiled.resources["scratch_bytes"] == 0
+
+
+@pytest.mark.parametrize(("depth", "num_stages"), [(32, 2), (64, 2), (32, 3), (32, 4)])
+def test_asynchronous_copies_of_gfx1250(depth: int, num_stages: int, compiler: None) -> None:
+    """Copies have a step of products at least, take a scalar base, and stand in one branch; operands whose
+    other dimension is the consecutive one are turned by their reads."""
+    compiled = compile_for("gfx1250", "matmul", num_stages=num_stages, BK=depth)
+    assert compiled.resources["scratch_bytes"] == 0
+    lines = product_lines(compiled.asm["asm"])
+    ages = ages_of_awaited_copies(lines)
+    assert ages and min(ages) >= depth // 2, ages
+    copies = [line for line in lines if line.startswith("global_load_async_to_lds_b128")]
+    assert copies and all(re.search(r", s\[\d+:\d+\]", line) for line in copies)
+    wmma = sum("v_wmma_f32_16x16x32_f16" in line for line in lines)
+    assert len(copies) == wmma // 2 == sum(line.startswith("ds_load_tr16_b128") for line in lines)
+    assert not [line for line in lines if "v_perm" in line]
+    assert sum("cbranch" in line for line in lines) <= 4
+    waits = [int(line.split()[-1], 0) for line in lines if line.startswith("s_wait_asynccnt")]
+    steps = wmma * 32 // (16 * depth)
+    assert max(waits) == (num_stages - 2) * len(copies) // steps
 
 
 @pytest.mark.parametrize("num_stages", [2, 3])
@@ -110,7 +130,7 @@ def two_products(a, b, c, out, TRIPS: tw.constexpr, N: tw.constexpr, K: tw.const
 
 @pytest.mark.parametrize("k", [32, 64])
 @pytest.mark.parametrize("trips", [1, 2, 3])
-@pytest.mark.parametrize("device", ["sim:sm_80", "sim:gfx950"])
+@pytest.mark.parametrize("device", ["sim:sm_80", "sim:gfx950", "sim:gfx1250"])
 def test_a_buffer_is_not_used_again_before_its_copies_are_done(
     device: str, trips: int, k: int, compiler: None, rng: np.random.Generator
 ) -> None:

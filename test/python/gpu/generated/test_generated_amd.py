@@ -10,15 +10,23 @@ import re
 from collections import Counter
 from typing import Any
 
+import ml_dtypes
+import numpy as np
 import pytest
 
 import tilewright as tw
 
-from .amd_code import CDNA, RDNA, compile_for, count, instructions_of, loops_of, product_loop
+from .amd_code import ARCHS, CDNA, RDNA, compile_for, count, instructions_of, loops_of, product_loop
 from .test_generated_matrix import kernels
 
 
-@pytest.mark.parametrize("arch", (*CDNA, *RDNA))
+NUMPY = {
+    "fp16": np.float16, "bf16": ml_dtypes.bfloat16, "fp32": np.float32, "i8": np.int8, "i32": np.int32,
+    "fp8e4nv": ml_dtypes.float8_e4m3fn, "fp8e5": ml_dtypes.float8_e5m2,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("arch", ARCHS)
 @pytest.mark.parametrize("name", ["add", "softmax", "layer_norm"])
 def test_rows(arch: str, name: str, compiler: None) -> None:
     compiled = compile_for(arch, name)
@@ -35,7 +43,7 @@ def test_rows(arch: str, name: str, compiler: None) -> None:
         assert count(loop, "gl0_inv", "global_inv") == 0
 
 
-@pytest.mark.parametrize("arch", ["gfx942", "gfx950", "gfx1100", "gfx1201"])
+@pytest.mark.parametrize("arch", ["gfx942", "gfx950", "gfx1100", "gfx1201", "gfx1250"])
 @pytest.mark.parametrize("name", ["add", "softmax", "layer_norm"])
 def test_rows_have_no_needless_instructions(arch: str, name: str, compiler: None) -> None:
     text = compile_for(arch, name).asm["asm"]
@@ -52,7 +60,7 @@ def test_rows_have_no_needless_instructions(arch: str, name: str, compiler: None
         assert not any(count(loop, "v_cvt_f32_f16") for loop in loops_of(text))
 
 
-@pytest.mark.parametrize("arch", (*CDNA, *RDNA))
+@pytest.mark.parametrize("arch", ARCHS)
 # Comparisons of every element with every bin would be 256 of each thread, 2048, and 8192.
 @pytest.mark.parametrize(
     ("block", "bins"), [(512, 64), (1024, 256), (4096, 256), (4000, 200), (1001, 200)]
@@ -278,6 +286,57 @@ def test_options_of_the_machine(compiler: None) -> None:
         with pytest.raises(tw.UnsupportedError, match=f"matrix_instr_nonkdim={extent}") as caught:
             compiled(matrix_instr_nonkdim=extent)
         assert caught.value.code == "TW0317"
+
+
+def test_registers_and_shared_memory_of_gfx1250(compiler: None) -> None:
+    """A lane names 1024 registers, and a program has 320 KB of shared memory."""
+    large = compile_for("gfx1250", "matmul", BM=256, BN=256, BK=64, num_stages=4)
+    assert 512 < large.resources["registers"] <= 1024 and large.resources["scratch_bytes"] == 0
+    assert 160 << 10 < large.resources["shared_bytes"] <= 320 << 10
+    kernel, constants = kernels.add, kernels.CONSTANTS["add"]
+    names = [p.name for p in kernel.parameters if p.name not in constants]
+    signature = dict(zip(names, kernels.SIGNATURES["add"].split(), strict=True))
+    assert kernel.compile(signature, constants, device="amd:gfx1250", maxnreg=1000).resources["registers"] <= 1000
+    with pytest.raises(tw.UnsupportedError, match="maxnreg=1025 .*from 24 to 1024 registers"):
+        kernel.compile(signature, constants, device="amd:gfx1250", maxnreg=1025)
+
+
+@tw.jit
+def product(a, b, c, M: tw.constexpr, N: tw.constexpr, K: tw.constexpr, BK: tw.constexpr):
+    m, n = tw.arange(0, M), tw.arange(0, N)
+    total = tw.zeros((M, N), c.dtype.element_ty)
+    for first in range(0, K, BK):
+        k = first + tw.arange(0, BK)
+        total = tw.dot(tw.load(a + m[:, None] * K + k), tw.load(b + k[:, None] * N + n), total)
+    tw.store(c + m[:, None] * N + n, total)
+
+
+@pytest.mark.parametrize(
+    ("types", "depth", "instruction"),
+    [
+        ("fp16 fp16 fp32", 32, "f32_16x16x32_f16"), ("bf16 bf16 fp32", 64, "f32_16x16x32_bf16"),
+        ("fp32 fp32 fp32", 16, "f32_16x16x4_f32"), ("i8 i8 i32", 64, "i32_16x16x64_iu8"),
+        ("fp8e4nv fp8e4nv fp32", 64, "f32_16x16x64_fp8_fp8"),
+        # B comes before A.
+        ("fp8e4nv fp8e5 fp32", 128, "f32_16x16x128_bf8_fp8"),
+        ("fp8e5 fp8e4nv fp32", 64, "f32_16x16x64_fp8_bf8"),
+        ("fp8e5 fp8e5 fp32", 128, "f32_16x16x128_bf8_bf8"),
+    ],
+)  # fmt: skip
+def test_products_of_gfx1250(
+    types: str, depth: int, instruction: str, compiler: None, rng: np.random.Generator
+) -> None:
+    """Of each type by its instruction, and right on the simulator."""
+    shape = {"M": 32, "N": 64, "K": 256, "BK": depth}
+    names = [f"*{each}:16" for each in types.split()]
+    text = product.compile(dict(zip("abc", names, strict=True)), shape, device="amd:gfx1250").asm["asm"]
+    assert set(re.findall(r"v_wmma_(\w+)", text)) == {instruction}
+    dtypes = [NUMPY[each] for each in types.split()]
+    a, b = (rng.integers(-3, 4, size).astype(dtype) for size, dtype in zip(((32, 256), (256, 64)), dtypes))
+    c = np.full((32, 64), 7, dtypes[2])
+    with tw.device("sim:gfx1250"):
+        product[(1,)](a, b, c, **shape)
+    np.testing.assert_array_equal(c, a.astype(np.float64) @ b.astype(np.float64))
 
 
 @tw.jit

@@ -85,6 +85,6 @@ def test_machine_code_for_nvidia_has_a_line_table(compiler: None, tmp_path: Path
     check_table(kernel.asm["cubin"], tmp_path)
 
 
-@pytest.mark.parametrize("arch", ["gfx942", "gfx1201"])
+@pytest.mark.parametrize("arch", ["gfx942", "gfx1201", "gfx1250"])
 def test_machine_code_for_amd_has_a_line_table(compiler: None, tmp_path: Path, arch: str) -> None:
     check_table(compiled(f"amd:{arch}").asm["hsaco"], tmp_path)

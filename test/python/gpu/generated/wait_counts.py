@@ -23,6 +23,7 @@ State = dict[Key, int]  # operations of that counter and kind since, at least
 IN_ANY_ORDER = "scalar"
 SHARED = "shared memory"  # in place of a register: an access that a barrier must not overtake
 COPIES = "copies past"  # and so many barriers: to shared memory, by another unit
+MOST_PASSED = 9  # more count as so many: in a loop without a wait there is no end
 
 _REGISTERS = re.compile(r"\b([vsa])(?:(\d+)|\[(\d+):(\d+)\])|\b(vcc(?:_lo|_hi)?)\b")
 BARRIER = re.compile(r"s_barrier(_signal)?$")
@@ -68,6 +69,8 @@ class Machine:
             11: {"load": "vmcnt", "store": "vscnt", "shared": "lgkmcnt", "scalar": "lgkmcnt"},
             12: {"load": "loadcnt", "store": "storecnt", "shared": "dscnt", "scalar": "kmcnt"},
         }[self.generation]
+        # Of gfx1250, copies to shared memory count apart.
+        self.counters["copy"] = "asynccnt" if self.generation == 12 else self.counters["load"]
 
     def waits_of(self, line: Line) -> dict[str, int]:
         """The counters that an instruction waits for, each until at most so many are under way."""
@@ -76,6 +79,8 @@ class Machine:
             return {name: int(count) for name, count in re.findall(r"(\w+cnt)\((\d+)\)", text)}
         if line.opcode == "s_waitcnt_vscnt":
             return {"vscnt": int(line.operands[-1], 0)}
+        if line.opcode == "s_wait_xcnt":  # until addresses are translated, which is not modelled
+            return {}
         if match := re.fullmatch(r"s_wait_((?:\w+cnt)(?:_\w+cnt)?)", line.opcode):
             packed, names = int(line.operands[-1], 0), match[1].split("_")
             if len(names) == 1:
@@ -123,10 +128,11 @@ def access_of(line: Line, machine: Machine) -> Access | None:
         filled = registers_in(line.operands[0]) if fills else set()
         return Access(machine.counters["shared"], "shared", filled, not is_exchange)
     if re.search(r"_(load|atomic)", opcode):
-        to_shared = line.text.endswith(" lds") or "load_lds" in opcode
+        is_async = "_async_to_lds_" in opcode
+        to_shared = is_async or line.text.endswith(" lds") or "load_lds" in opcode
         returns = "load" in opcode or re.search(r"\b(glc|sc0)\b|TH_ATOMIC_RETURN", line.text)
         filled = registers_in(line.operands[0]) if returns and not to_shared else set()
-        counter = machine.counters["load" if returns else "store"]
+        counter = machine.counters["copy" if to_shared else "load" if returns else "store"]
         return Access(counter, "vector", filled, False, to_shared)
     if "_store" in opcode:
         return Access(machine.counters["store"], "vector", set(), False)
@@ -191,7 +197,7 @@ def issue(state: State, access: Access) -> None:
 def pass_barrier(state: State) -> None:
     """What is copied is under way for one barrier more."""
     for key in sorted((key for key in state if key[2].startswith(COPIES)), reverse=True):
-        older = (*key[:2], f"{COPIES} {int(key[2].split()[-1]) + 1}")
+        older = (*key[:2], f"{COPIES} {min(int(key[2].split()[-1]) + 1, MOST_PASSED)}")
         since = state.pop(key)
         state[older] = min(since, state.get(older, since))
 

@@ -12,7 +12,8 @@ from gpu.machine.cases import CASES
 
 import tilewright as tw
 
-DEVICES = ("sim:gfx90a", "sim:gfx942", "sim:gfx950", "sim:gfx1100", "sim:gfx1201")
+DEVICES = ("sim:gfx90a", "sim:gfx942", "sim:gfx950", "sim:gfx1100", "sim:gfx1201",
+           "sim:gfx1250")  # fmt: skip
 
 pytestmark = [pytest.mark.usefixtures("compiler"), pytest.mark.parametrize("device", DEVICES)]
 

@@ -30,7 +30,7 @@ SCHEDULES = ("rr", "greedy", "reverse", *(f"random:{seed}" for seed in range(9))
 # All schedules on these machines, the first one on all.
 THOROUGH = ("sm_80", "sm_90a", "gfx942")
 MACHINES = ("sm_80", "sm_90a", "sm_100a", "sm_120", "gfx90a", "gfx942", "gfx950", "gfx1100",
-            "gfx1201")  # fmt: skip
+            "gfx1201", "gfx1250")  # fmt: skip
 
 pytestmark = needs_command
 

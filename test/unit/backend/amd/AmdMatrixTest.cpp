@@ -118,14 +118,12 @@ TEST(AmdMatrix, EveryRowIsAnInstructionOfItsMachine) {
 TEST(AmdMatrix, SumsAreRowsOfTheNextProductWithoutAMove) {
   std::shared_ptr<MLIRContext> context = acquireThreadContext();
   context->loadDialect<tile::TileDialect, simt::SimtDialect>();
-  for (const char *name : {"gfx90a", "gfx942", "gfx950", "gfx1201"})
+  for (const char *name : {"gfx90a", "gfx942", "gfx950", "gfx1201", "gfx1250"})
     for (tile::MmaAttr row : amd::matrixInstructions(*context, *findAmdArch(name))) {
       if (!row.getA().isF16())
         continue;
-      int64_t extent = row.getN();
       // A product of M x N that is multiplied by another of N rows: K of that is N of this.
-      if (extent < row.getK())
-        continue;
+      int64_t extent = std::max<int64_t>(row.getN(), row.getK());
       LinearLayout sums =
           simt::mmaLayout(row, MmaOperand::Accumulator, {row.getM(), extent}, {1, 1});
       LinearLayout rows = simt::mmaLayout(row, MmaOperand::A, {row.getM(), extent}, {1, 1});
