@@ -101,7 +101,7 @@ static Value lowerPure(Lowering &lowering, Operation *op) {
         return sharedAddress(lowering, address.getOffset());
       })
       .Case([&](simt::ApproxOp approx) { return lowerApprox(lowering, approx); })
-      .Case([&](simt::RoundTf32Op round) { return lowerRoundTf32(lowering, round); })
+      .Case([&](simt::RoundTf32Op round) { return emitRoundTf32(lowering, round.getSource()); })
       .Case([&](simt::DivideOp divide) { return lowerDivide(lowering, divide); })
       .Case([&](simt::MachineOp machine) { return readMachine(lowering, machine.getFact()); })
       .Default([](Operation *) { return Value(); });

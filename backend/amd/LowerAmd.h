@@ -1,9 +1,9 @@
 // What one thread does in the `simt` dialect, as LLVM dialect for AMD GPUs.
 #ifndef BACKEND_AMD_LOWERAMD_H
 #define BACKEND_AMD_LOWERAMD_H
-#include "backend/amd/GlobalOrder.h"
 #include "backend/amd/addresses/SteadyAccesses.h"
 #include "backend/amd/machine/AmdArch.h"
+#include "backend/gpu/GlobalOrder.h"
 #include "backend/gpu/ThreadLowering.h"
 #include "backend/gpu/UniformValues.h"
 #include "passes/StagedPasses.h"
@@ -34,7 +34,7 @@ struct Lowering : gpu::ThreadLowering {
   Lowering(mlir::Operation *kernel, unsigned numWarps, tile::TargetAttr target, const AmdArch &arch)
       : ThreadLowering(kernel, numWarps, target), arch(arch), uniform(kernel), steady(kernel) {
     stackSpace = 5;
-    ordersGlobal = barriersOfGlobalMemory(kernel);
+    ordersGlobal = gpu::barriersOfGlobalMemory(kernel);
     noteCopies(*this);
     noteRows(*this);
   }
@@ -83,8 +83,6 @@ void declareKernel(mlir::LLVM::LLVMFuncOp kernel, unsigned numWarps, const AmdAr
 // LowerGlobalAccess.cpp
 void lowerGlobalLoad(Lowering &lowering, simt::GlobalLoadOp op);
 void lowerGlobalStore(Lowering &lowering, simt::GlobalStoreOp op);
-/// Returns true if data is used once, so that it need not stay in the caches.
-bool isStreamed(tile::CacheModifier cache, tile::EvictionPolicy evict);
 /// Returns true if accesses of a pointer may go through a buffer resource.
 bool hasBuffer(Lowering &lowering, mlir::Value pointer);
 /// Returns the operands that all buffer accesses end with (resource, offset, scalar offset,
@@ -105,7 +103,6 @@ mlir::Value lowerShuffle(Lowering &lowering, simt::ShuffleOp op);
 // LowerMath.cpp
 mlir::Value lowerApprox(Lowering &lowering, simt::ApproxOp op);
 mlir::Value lowerDivide(Lowering &lowering, simt::DivideOp op);
-mlir::Value lowerRoundTf32(Lowering &lowering, simt::RoundTf32Op op);
 // LowerMatrix.cpp
 void lowerLoadTransposed(Lowering &lowering, simt::LoadTransposedOp op);
 mlir::LogicalResult lowerMmaFragment(Lowering &lowering, simt::MmaFragmentOp op);

@@ -1,6 +1,7 @@
 // Copies from global to shared memory that bypass registers: through a buffer resource, which
 // writes zeros where a mask is false, or from plain addresses, in branches where masked.
 #include "backend/amd/LowerAmd.h"
+#include "backend/gpu/BranchedAccess.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 

@@ -7,10 +7,16 @@
 
 using namespace mlir;
 using namespace tw;
+using namespace tw::gpu;
 using namespace tw::amd;
 
 static auto programIdOf(Lowering &lowering) {
   return [&lowering](unsigned axis) { return programId(lowering, axis); };
+}
+
+static auto printerOf(Lowering &lowering) {
+  return
+      [&lowering](StringRef format, ValueRange values) { emitVprintf(lowering, format, values); };
 }
 
 LogicalResult tw::amd::lowerPrint(Lowering &lowering, simt::PrintOp op) {
@@ -21,12 +27,14 @@ LogicalResult tw::amd::lowerPrint(Lowering &lowering, simt::PrintOp op) {
     error.attachNote(op.getLoc()) << "store the values to an array, or print on a simulator";
     return failure();
   }
-  gpu::lowerPrint(lowering, op, programIdOf(lowering));
+  gpu::lowerPrint(lowering, op, programIdOf(lowering), printerOf(lowering));
   return success();
 }
 
 /// Stops the wave, which the driver reports.
 void tw::amd::lowerAssert(Lowering &lowering, simt::AssertOp op) {
-  gpu::lowerAssert(lowering, op, programIdOf(lowering), lowering.hasPrint,
+  auto print = printerOf(lowering);
+  gpu::lowerAssert(lowering, op, programIdOf(lowering),
+                   lowering.hasPrint ? LineEmitter(print) : LineEmitter(),
                    [&] { LLVM::Trap::create(lowering.builder, lowering.loc); });
 }

@@ -3,6 +3,7 @@
 // writes nothing, so that a mask is one select. Else plain accesses, in branches where masked.
 #include "backend/amd/LowerAmd.h"
 #include "backend/amd/addresses/LoopProgress.h"
+#include "backend/gpu/BranchedAccess.h"
 #include "backend/gpu/RegisterWords.h"
 #include "ir/tile/ArgumentFacts.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -360,22 +361,6 @@ static void storeToBuffer(Lowering &lowering, simt::GlobalStoreOp op, const Buff
 
 //===-- Accesses -----------------------------------------------------------------------------===//
 
-bool tw::amd::isStreamed(tile::CacheModifier cache, tile::EvictionPolicy evict) {
-  return evict == tile::EvictionPolicy::EvictFirst || cache == tile::CacheModifier::CS;
-}
-
-/// Returns true if the load must read memory anew each time.
-static bool isVolatile(simt::GlobalLoadOp op) {
-  return op.getIsVolatile() || op.getCache() == tile::CacheModifier::CV;
-}
-
-static Value plainLoad(Lowering &lowering, simt::GlobalLoadOp op) {
-  Type type = op.getResult().getType();
-  return LLVM::LoadOp::create(lowering.builder, lowering.loc, type, op.getPtr(),
-                              wordFormOf(type).bytes, isVolatile(op),
-                              isStreamed(op.getCache(), op.getEvict()));
-}
-
 void tw::amd::lowerGlobalLoad(Lowering &lowering, simt::GlobalLoadOp op) {
   Value mask = neededMask(op.getMask());
   // What all threads read alike, LLVM reads by scalar instructions.
@@ -384,34 +369,12 @@ void tw::amd::lowerGlobalLoad(Lowering &lowering, simt::GlobalLoadOp op) {
     if (std::optional<BufferPlace> place = placeOf(lowering, op.getPtr(), mask))
       return op.replaceAllUsesWith(
           loadFromBuffer(lowering, op, *place, mask, isStreamed(op.getCache(), op.getEvict())));
-  if (!mask)
-    return op.replaceAllUsesWith(plainLoad(lowering, op));
-  OpBuilder &b = lowering.builder;
-  Type type = op.getResult().getType();
-  auto branch = scf::IfOp::create(b, lowering.loc, TypeRange(type), mask, /*addThenBlock=*/true,
-                                  /*addElseBlock=*/true);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(branch.thenBlock());
-  scf::YieldOp::create(b, lowering.loc, plainLoad(lowering, op));
-  b.setInsertionPointToStart(branch.elseBlock());
-  Value other = op.getOther();
-  if (!other)
-    other = LLVM::ZeroOp::create(b, lowering.loc, type);
-  scf::YieldOp::create(b, lowering.loc, other);
-  op.replaceAllUsesWith(branch.getResult(0));
+  lowerLoadByBranch(lowering, op);
 }
 
 void tw::amd::lowerGlobalStore(Lowering &lowering, simt::GlobalStoreOp op) {
-  OpBuilder &b = lowering.builder;
-  OpBuilder::InsertionGuard guard(b);
   Value mask = neededMask(op.getMask());
   if (std::optional<BufferPlace> place = placeOf(lowering, op.getPtr(), mask))
     return storeToBuffer(lowering, op, *place, mask, isStreamed(op.getCache(), op.getEvict()));
-  if (mask) {
-    auto branch = scf::IfOp::create(b, lowering.loc, mask, /*withElseRegion=*/false);
-    b.setInsertionPointToStart(branch.thenBlock());
-  }
-  LLVM::StoreOp::create(b, lowering.loc, op.getValue(), op.getPtr(),
-                        wordFormOf(op.getValue().getType()).bytes, /*isVolatile=*/false,
-                        isStreamed(op.getCache(), op.getEvict()));
+  lowerStoreByBranch(lowering, op);
 }

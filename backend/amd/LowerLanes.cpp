@@ -209,24 +209,6 @@ static Value exchange(Lowering &lowering, Value word, unsigned distance) {
   return word;
 }
 
-/// The lane that a shuffle reads; its own where that is none of the wave's.
-static Value sourceLane(Lowering &lowering, simt::ShuffleMode mode, Value operand) {
-  OpBuilder &b = lowering.builder;
-  Location loc = lowering.loc;
-  Value lane = laneOf(lowering);
-  if (mode == simt::ShuffleMode::Index)
-    return operand;
-  if (mode == simt::ShuffleMode::Xor)
-    return LLVM::XOrOp::create(b, loc, lane, operand);
-  bool isUp = mode == simt::ShuffleMode::Up;
-  Value other = isUp ? Value(LLVM::SubOp::create(b, loc, lane, operand))
-                     : Value(LLVM::AddOp::create(b, loc, lane, operand));
-  Value limit = constantI32(lowering, isUp ? 0 : lowering.arch.warpSize);
-  Value exists = LLVM::ICmpOp::create(
-      b, loc, isUp ? LLVM::ICmpPredicate::sge : LLVM::ICmpPredicate::slt, other, limit);
-  return LLVM::SelectOp::create(b, loc, exists, other, lane);
-}
-
 /// An exchange of rows whose only user combines its value with the own one, in whatever order: the
 /// user takes both results of the instruction as they are.
 static Value combineRows(Lowering &lowering, simt::ShuffleOp op) {
@@ -269,6 +251,8 @@ Value tw::amd::lowerShuffle(Lowering &lowering, simt::ShuffleOp op) {
       return otherRow(lowering, word);
     if (distance != 0 && distance < lowering.arch.warpSize)
       return exchange(lowering, word, distance);
-    return readLane(lowering, word, sourceLane(lowering, op.getMode(), lane));
+    return readLane(
+        lowering, word,
+        laneToRead(lowering, op.getMode(), laneOf(lowering), lane, lowering.arch.warpSize));
   });
 }

@@ -122,15 +122,3 @@ Value tw::amd::lowerDivide(Lowering &lowering, simt::DivideOp op) {
                                          f.integer("amdgcn.frexp.exp.i32.f32", below));
   return f.scaled(near, exponent);
 }
-
-/// Half of the last digit that stays is added to the bits; NaN stays what it is.
-Value tw::amd::lowerRoundTf32(Lowering &lowering, simt::RoundTf32Op op) {
-  FloatCode f{lowering};
-  OpBuilder &b = lowering.builder;
-  Value x = op.getSource();
-  Value bits = LLVM::BitcastOp::create(b, lowering.loc, b.getI32Type(), x);
-  bits = f.create<LLVM::AddOp>(bits, constantI32(lowering, 0x1000));
-  bits = f.create<LLVM::AndOp>(bits, constantI32(lowering, int32_t(0xffffe000)));
-  Value isNan = LLVM::FCmpOp::create(b, lowering.loc, LLVM::FCmpPredicate::uno, x, x);
-  return f.select(isNan, x, LLVM::BitcastOp::create(b, lowering.loc, f.f32(), bits));
-}

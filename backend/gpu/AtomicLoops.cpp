@@ -10,7 +10,8 @@ using namespace tw;
 using namespace tw::gpu;
 
 namespace {
-/// The word that a compare-and-swap loop works on. A byte lies `shift` bits into its aligned word.
+/// The word that a compare-and-swap loop works on. An element that is narrower lies `shift` bits
+/// into its aligned word.
 struct CasWord {
   Value address;
   Type type; // i16, i32 or i64
@@ -61,8 +62,8 @@ static Value narrowed(OpBuilder &b, Location loc, Value value, Type type) {
   return value.getType() == type ? value : Value(arith::TruncFOp::create(b, loc, type, value));
 }
 
-/// The aligned word that a byte is part of. Memory is allocated in whole words.
-static CasWord wordOfByte(ThreadLowering &lowering, Value ptr) {
+/// The aligned word that a byte or a half is part of. Memory is allocated in whole words.
+static CasWord wordAround(ThreadLowering &lowering, Value ptr) {
   OpBuilder &b = lowering.builder;
   Location loc = lowering.loc;
   Type i64 = b.getI64Type();
@@ -77,7 +78,7 @@ static CasWord wordOfByte(ThreadLowering &lowering, Value ptr) {
 static Value elementOfWord(ThreadLowering &lowering, const CasWord &place, Value word, Type type) {
   if (place.shift)
     word = arith::TruncIOp::create(
-        lowering.builder, lowering.loc, lowering.builder.getI8Type(),
+        lowering.builder, lowering.loc, lowering.builder.getIntegerType(bitsOf(type)),
         arith::ShRUIOp::create(lowering.builder, lowering.loc, word, place.shift));
   return fromWords(lowering.builder, lowering.loc, word, type);
 }
@@ -89,7 +90,9 @@ static Value replaceElement(ThreadLowering &lowering, const CasWord &place, Valu
   Location loc = lowering.loc;
   if (!place.shift)
     return toWords(b, loc, element).front();
-  Value ones = arith::ShLIOp::create(b, loc, constantOf(lowering, place.type, 0xff), place.shift);
+  element = toInteger(b, loc, element);
+  uint64_t all = llvm::maskTrailingOnes<uint64_t>(bitsOf(element.getType()));
+  Value ones = arith::ShLIOp::create(b, loc, constantOf(lowering, place.type, all), place.shift);
   Value others = arith::XOrIOp::create(b, loc, ones, constantOf(lowering, place.type, 0xffffffff));
   Value kept = arith::AndIOp::create(b, loc, word, others);
   Value wide = arith::ExtUIOp::create(b, loc, place.type, element);
@@ -99,12 +102,12 @@ static Value replaceElement(ThreadLowering &lowering, const CasWord &place, Valu
 /// Replaces the element by `update` of it until no other thread came between. The first guess is 0:
 /// when it is wrong, the failed swap has read the word, as a load would have.
 static Value emitCasLoop(ThreadLowering &lowering, Value ptr, Type type, SwapEmitter swap,
-                         llvm::function_ref<Value(Value old)> update) {
+                         unsigned narrowest, llvm::function_ref<Value(Value old)> update) {
   OpBuilder &b = lowering.builder;
   Location loc = lowering.loc;
   CasWord place{ptr, wordFormOf(type).word, Value()};
-  if (wordFormOf(type).bytes == 1)
-    place = wordOfByte(lowering, ptr);
+  if (wordFormOf(type).bytes < narrowest)
+    place = wordAround(lowering, ptr);
   auto before = [&](OpBuilder &, Location, ValueRange guess) {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToEnd(cast<BlockArgument>(guess[0]).getOwner());
@@ -148,7 +151,7 @@ static Value selectExpected(ThreadLowering &lowering, simt::AtomicOp op, Value o
 }
 
 Value tw::gpu::emitAtomicLoop(ThreadLowering &lowering, simt::AtomicOp op, Value mask,
-                              SwapEmitter swap) {
+                              SwapEmitter swap, unsigned narrowest) {
   OpBuilder &b = lowering.builder;
   Location loc = lowering.loc;
   Type type = op.getResult().getType();
@@ -160,6 +163,7 @@ Value tw::gpu::emitAtomicLoop(ThreadLowering &lowering, simt::AtomicOp op, Value
           type);
     return op.getExpected() ? selectExpected(lowering, op, old, updated) : updated;
   };
-  return emitMasked(lowering, mask, type,
-                    [&] { return emitCasLoop(lowering, op.getPtr(), type, swap, update); });
+  return emitMasked(lowering, mask, type, [&] {
+    return emitCasLoop(lowering, op.getPtr(), type, swap, narrowest, update);
+  });
 }

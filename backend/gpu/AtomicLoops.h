@@ -10,9 +10,10 @@ using SwapEmitter =
     llvm::function_ref<mlir::Value(mlir::Value address, mlir::Value expected, mlir::Value desired)>;
 
 /// The element before an update of any kind. The mask may be null; where it is false the result
-/// is 0.
+/// is 0. `narrowest` is the size in bytes of the machine's narrowest compare-and-swap, 2 or 4:
+/// smaller elements are parts of an aligned word of 32 bits.
 mlir::Value emitAtomicLoop(ThreadLowering &lowering, simt::AtomicOp op, mlir::Value mask,
-                           SwapEmitter swap);
+                           SwapEmitter swap, unsigned narrowest = 2);
 
 /// Emits code in which only threads whose mask is true execute what `emit` builds; the others get
 /// 0. The mask may be null.

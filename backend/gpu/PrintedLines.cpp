@@ -68,14 +68,14 @@ static Value bufferOf(ThreadLowering &lowering, Type type) {
 
 /// The address of memory on the stack that holds the values one after another, each aligned to its
 /// size.
-static Value storeValues(ThreadLowering &lowering, const PrintedLine &line) {
+static Value storeValues(ThreadLowering &lowering, ValueRange values) {
   OpBuilder &b = lowering.builder;
   Location loc = lowering.loc;
   Type pointer = LLVM::LLVMPointerType::get(b.getContext());
-  SmallVector<Type> types(ValueRange(line.values).getTypes());
+  SmallVector<Type> types(values.getTypes());
   Type structure = LLVM::LLVMStructType::getLiteral(b.getContext(), types);
   Value buffer = bufferOf(lowering, structure);
-  for (auto [position, value] : llvm::enumerate(line.values)) {
+  for (auto [position, value] : llvm::enumerate(values)) {
     Value place = LLVM::GEPOp::create(b, loc, pointer, structure, buffer,
                                       ArrayRef<LLVM::GEPArg>{0, int32_t(position)});
     LLVM::StoreOp::create(b, loc, value, place);
@@ -178,32 +178,34 @@ static PrintedLine lineOfAssert(ThreadLowering &lowering, simt::AssertOp op,
   return line;
 }
 
-/// Calls vprintf(format, values).
-static void emitLine(ThreadLowering &lowering, const PrintedLine &line) {
+void tw::gpu::emitVprintf(ThreadLowering &lowering, StringRef format, ValueRange values) {
   OpBuilder &b = lowering.builder;
   Type pointer = LLVM::LLVMPointerType::get(b.getContext());
-  Value buffer = storeValues(lowering, line);
+  Value buffer = storeValues(lowering, values);
   auto print = cast<LLVM::LLVMFuncOp>(
       declareFunction(lowering, "vprintf", b.getI32Type(), {pointer, pointer}));
-  LLVM::CallOp::create(b, lowering.loc, print,
-                       ValueRange{stringAddress(lowering, line.format), buffer});
+  LLVM::CallOp::create(b, lowering.loc, print, ValueRange{stringAddress(lowering, format), buffer});
 }
 
-void tw::gpu::lowerPrint(ThreadLowering &lowering, simt::PrintOp op, ProgramIdEmitter programId) {
+void tw::gpu::lowerPrint(ThreadLowering &lowering, simt::PrintOp op, ProgramIdEmitter programId,
+                         LineEmitter emitLine) {
   OpBuilder &b = lowering.builder;
   auto branch = scf::IfOp::create(b, lowering.loc, op.getMask(), /*withElseRegion=*/false);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(branch.thenBlock());
-  emitLine(lowering, lineOfPrint(lowering, op, programId));
+  PrintedLine line = lineOfPrint(lowering, op, programId);
+  emitLine(line.format, line.values);
 }
 
 void tw::gpu::lowerAssert(ThreadLowering &lowering, simt::AssertOp op, ProgramIdEmitter programId,
-                          bool prints, llvm::function_ref<void()> stop) {
+                          LineEmitter emitLine, llvm::function_ref<void()> stop) {
   OpBuilder &b = lowering.builder;
   auto branch = scf::IfOp::create(b, lowering.loc, op.getFailed(), /*withElseRegion=*/false);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(branch.thenBlock());
-  if (prints)
-    emitLine(lowering, lineOfAssert(lowering, op, programId));
+  if (emitLine) {
+    PrintedLine line = lineOfAssert(lowering, op, programId);
+    emitLine(line.format, line.values);
+  }
   stop();
 }

@@ -60,9 +60,11 @@ Value tw::gpu::sharedAddress(ThreadLowering &lowering, int64_t offset) {
   if (!global) {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(lowering.module.getBody());
-    global = LLVM::GlobalOp::create(b, lowering.loc, LLVM::LLVMArrayType::get(b.getI8Type(), 0),
-                                    /*isConstant=*/false, LLVM::Linkage::External, kSharedMemory,
-                                    Attribute(), lowering.sharedAlignment, /*addrSpace=*/3);
+    unsigned bytes = lowering.sharedBytes;
+    global = LLVM::GlobalOp::create(
+        b, lowering.loc, LLVM::LLVMArrayType::get(b.getI8Type(), bytes), /*isConstant=*/false,
+        bytes ? LLVM::Linkage::Internal : LLVM::Linkage::External, kSharedMemory, Attribute(),
+        lowering.sharedAlignment, /*addrSpace=*/3);
   }
   if (global.getAlignment().value_or(1) < lowering.sharedAlignment)
     global.setAlignment(lowering.sharedAlignment);
@@ -119,4 +121,33 @@ Value tw::gpu::lowerShuffle(ThreadLowering &lowering, simt::ShuffleOp op,
   value = LLVM::BitcastOp::create(b, loc, integer, value);
   value = shuffleInteger(lowering, value, op.getLane(), shuffleWord);
   return LLVM::BitcastOp::create(b, loc, type, value);
+}
+
+Value tw::gpu::laneToRead(ThreadLowering &lowering, simt::ShuffleMode mode, Value lane,
+                          Value operand, unsigned warpSize) {
+  OpBuilder &b = lowering.builder;
+  Location loc = lowering.loc;
+  if (mode == simt::ShuffleMode::Index)
+    return operand;
+  if (mode == simt::ShuffleMode::Xor)
+    return LLVM::XOrOp::create(b, loc, lane, operand);
+  bool isUp = mode == simt::ShuffleMode::Up;
+  Value other = isUp ? Value(LLVM::SubOp::create(b, loc, lane, operand))
+                     : Value(LLVM::AddOp::create(b, loc, lane, operand));
+  Value limit = constantI32(lowering, isUp ? 0 : warpSize);
+  Value exists = LLVM::ICmpOp::create(
+      b, loc, isUp ? LLVM::ICmpPredicate::sge : LLVM::ICmpPredicate::slt, other, limit);
+  return LLVM::SelectOp::create(b, loc, exists, other, lane);
+}
+
+/// Half of the last digit that stays is added to the bits; NaN stays what it is.
+Value tw::gpu::emitRoundTf32(ThreadLowering &lowering, Value x) {
+  OpBuilder &b = lowering.builder;
+  Location loc = lowering.loc;
+  Value bits = LLVM::BitcastOp::create(b, loc, b.getI32Type(), x);
+  bits = LLVM::AddOp::create(b, loc, bits, constantI32(lowering, 0x1000));
+  bits = LLVM::AndOp::create(b, loc, bits, constantI32(lowering, int32_t(0xffffe000)));
+  Value isNan = LLVM::FCmpOp::create(b, loc, LLVM::FCmpPredicate::uno, x, x);
+  Value rounded = LLVM::BitcastOp::create(b, loc, b.getF32Type(), bits);
+  return LLVM::SelectOp::create(b, loc, isNan, x, rounded);
 }

@@ -28,6 +28,7 @@ struct ThreadLowering {
   std::map<std::string, mlir::Operation *> strings; // llvm.mlir.global by text
   llvm::DenseMap<mlir::Type, mlir::Value> buffers;  // on the stack, of the values of printed lines
   unsigned sharedAlignment = 16;                    // of all shared memory, in bytes
+  unsigned sharedBytes = 0;                         // that the code declares; 0: launches say
   unsigned stackSpace = 0;                          // the address space of the stack
   llvm::DenseMap<mlir::Location, unsigned> assemblies; // of the user's, numbered by place
 };
@@ -49,7 +50,7 @@ mlir::Value constantI32(ThreadLowering &lowering, int64_t value);
 /// The mask as an operand of instructions: null when it is absent or constantly true.
 mlir::Value neededMask(mlir::Value mask);
 
-/// Shared memory as one array whose size the launch gives, and the address of a byte of it.
+/// Shared memory as one array, and the address of a byte of it.
 mlir::Value sharedAddress(ThreadLowering &lowering, int64_t offset);
 
 /// Removes the attributes of Tile IR from a kernel's arguments: LLVM does not know them.
@@ -59,6 +60,13 @@ void dropArgumentFacts(mlir::FunctionOpInterface kernel);
 mlir::Value
 lowerShuffle(ThreadLowering &lowering, simt::ShuffleOp op,
              llvm::function_ref<mlir::Value(mlir::Value word, mlir::Value lane)> shuffleWord);
+/// Returns the lane that a shuffle by `operand` reads in lane `lane`; the own one where that is
+/// none of the warp's.
+mlir::Value laneToRead(ThreadLowering &lowering, simt::ShuffleMode mode, mlir::Value lane,
+                       mlir::Value operand, unsigned warpSize);
+
+/// Rounds an f32 as simt.round_tf32 does, by arithmetic on its bits.
+mlir::Value emitRoundTf32(ThreadLowering &lowering, mlir::Value x);
 
 } // namespace tw::gpu
 #endif

@@ -16,8 +16,13 @@ static auto programIdOf(Lowering &lowering) {
   };
 }
 
+static auto printerOf(Lowering &lowering) {
+  return
+      [&lowering](StringRef format, ValueRange values) { emitVprintf(lowering, format, values); };
+}
+
 void tw::nvidia::lowerPrint(Lowering &lowering, simt::PrintOp op) {
-  gpu::lowerPrint(lowering, op, programIdOf(lowering));
+  gpu::lowerPrint(lowering, op, programIdOf(lowering), printerOf(lowering));
 }
 
 /// Calls __assertfail(message, file, line, function, bytes of a character).
@@ -41,6 +46,6 @@ static void emitFailure(Lowering &lowering, simt::AssertOp op) {
 
 /// Prints which element failed, which the driver's own message has no place for, then stops.
 void tw::nvidia::lowerAssert(Lowering &lowering, simt::AssertOp op) {
-  gpu::lowerAssert(lowering, op, programIdOf(lowering), /*prints=*/true,
+  gpu::lowerAssert(lowering, op, programIdOf(lowering), printerOf(lowering),
                    [&] { emitFailure(lowering, op); });
 }
