@@ -90,6 +90,8 @@ struct Program {
   /// The lanes that run in lock step. Waves of 64 are two warps that meet where lanes exchange
   /// values: core/wave/.
   unsigned waveSize = 32;
+  /// Lanes of what the simulator executes in lock step: a wave, or half of a large one.
+  unsigned lanesPerWarp() const { return waveSize < 32 ? waveSize : 32; }
   /// Barriers order nothing by themselves, but what the fences around them cover; instructions are
   /// told by `texts`, and the bytes of the parameters go on with the launch's own facts.
   bool isAmdgcn = false;

@@ -290,7 +290,7 @@ static uint64_t timesOf(const Program &program, size_t i, uint64_t executed) {
   if (!program.isAmdgcn)
     return executed;
   bool isPart = i && program.textOf[i] == program.textOf[i - 1];
-  return isPart ? 0 : (executed * 32 + program.waveSize - 1) / program.waveSize;
+  return isPart ? 0 : (executed * program.lanesPerWarp() + program.waveSize - 1) / program.waveSize;
 }
 
 LineStatistics &LineStatistics::operator+=(const LineStatistics &other) {

@@ -36,9 +36,12 @@ static bool isIgnored(llvm::Intrinsic::ID id) {
   }
 }
 
-/// Printing, where the simulator is the driver: the format and the buffer of its values.
+/// A function of OpenCL; or printing, where the simulator is the driver: the format and the buffer
+/// of its values.
 void FunctionImporter::importHostCall(llvm::CallInst &call) {
   const llvm::Function *callee = call.getCalledFunction();
+  if (callee && importOpenCl(call, callee->getName()))
+    return;
   if (!callee || callee->getName() != "vprintf" || call.arg_size() != 2)
     return unsupported(call, "a call");
   Operands results = result(call.getType());

@@ -102,15 +102,19 @@ Operand FunctionImporter::castOne(llvm::CastInst &cast, llvm::Type *to, llvm::Ty
   // Between address spaces: global, constant and flat addresses are the same.
   Space toSpace = spaceOf(to->getPointerAddressSpace()),
         fromSpace = spaceOf(from->getPointerAddressSpace());
-  bool isToNarrow = toBits == 32, isFromNarrow = fromBits == 32;
-  if (isToNarrow == isFromNarrow)
+  auto hasOwnAddresses = [](Space space) {
+    return space == Space::Shared || space == Space::Local;
+  };
+  bool isToOwn = hasOwnAddresses(toSpace), isFromOwn = hasOwnAddresses(fromSpace);
+  if (isToOwn == isFromOwn)
     return source;
-  Operand value = isFromNarrow ? convert(Type::U64, Type::U32, source) : source;
+  // Those have 32 bits on AMD's machines, and 64 on OpenCL's.
+  Operand value = fromBits == 32 ? convert(Type::U64, Type::U32, source) : source;
   Operand moved = fresh(RegisterFile::Double);
   auto &made = emit(Op::Cvta, Type::U64, {moved}, {value});
-  made.space = isFromNarrow ? fromSpace : toSpace;
-  made.toSpace = isToNarrow;
-  return isToNarrow ? convert(Type::U32, Type::U64, moved) : moved;
+  made.space = isFromOwn ? fromSpace : toSpace;
+  made.toSpace = isToOwn;
+  return toBits == 32 ? convert(Type::U32, Type::U64, moved) : moved;
 }
 
 Operands FunctionImporter::repackPredicates(const Operands &sources, unsigned fromBits,

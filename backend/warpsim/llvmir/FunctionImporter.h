@@ -109,6 +109,10 @@ private:
   bool importDirectCopy(llvm::IntrinsicInst &call, llvm::StringRef name);
   bool importTransposedRead(llvm::IntrinsicInst &call, llvm::StringRef name);
   Operand special(Special which);
+  // OpenClFunctions.cpp.
+  bool importOpenCl(llvm::CallInst &call, llvm::StringRef name);
+  bool importOpenClNumber(llvm::CallInst &call, llvm::StringRef name);
+  void importControlBarrier(llvm::CallInst &call);
   Operands exchangeWords(llvm::Type *type, const Operands &values, WaveOp op, Operands before,
                          Operands after);
   Instruction &emitWave(WaveOp op, Operands results, Operands sources);

@@ -14,7 +14,9 @@ using namespace tw::warpsim;
 unsigned tw::warpsim::waveSizeOf(const std::string &arch) {
   if (arch.rfind("gfx9", 0) == 0)
     return 64;
-  return arch.rfind("gfx1", 0) == 0 ? 32 : 0;
+  if (arch == "generic16")
+    return 16;
+  return arch.rfind("gfx1", 0) == 0 || arch == "generic32" ? 32 : 0;
 }
 
 static uint64_t alignTo(uint64_t value, uint64_t alignment) {
@@ -146,7 +148,9 @@ std::optional<Program> tw::warpsim::importAmdgcn(const std::string &text, const 
   if (!placeGlobals(program, *module, globals, error))
     return std::nullopt;
   for (llvm::Function &function : *module) {
-    if (function.isDeclaration() || function.getCallingConv() != llvm::CallingConv::AMDGPU_KERNEL)
+    llvm::CallingConv::ID convention = function.getCallingConv();
+    if (convention != llvm::CallingConv::AMDGPU_KERNEL &&
+        convention != llvm::CallingConv::SPIR_KERNEL)
       continue;
     std::string printed;
     std::vector<TextLine> lines = linesOf(function, text);

@@ -1,5 +1,5 @@
-// From the final LLVM IR of a GPU of AMD's to a decoded program. Strict: whatever it does not know
-// is an error.
+// From the final LLVM IR of a GPU of AMD's, or of an OpenCL device, to a decoded program. Strict:
+// whatever it does not know is an error.
 #ifndef BACKEND_WARPSIM_LLVMIR_IMPORT_H
 #define BACKEND_WARPSIM_LLVMIR_IMPORT_H
 #include "backend/warpsim/Program.h"
@@ -15,7 +15,8 @@ struct ImportError {
 };
 
 /// `text` is LLVM IR or bitcode, after all passes of the compiler and before LLVM selects
-/// instructions; `arch` is the machine that it is for, "gfx942".
+/// instructions; `arch` is the machine that it is for, "gfx942" or
+/// "generic16".
 std::optional<Program> importAmdgcn(const std::string &text, const std::string &arch,
                                     ImportError &error);
 

@@ -124,7 +124,9 @@ static Scope scopeNamed(llvm::StringRef name) {
   name = name == "one-as" ? "" : name;
   if (name == "wavefront" || name == "singlethread")
     return Scope::None;
-  return name == "workgroup" ? Scope::Cta : name == "agent" ? Scope::Gpu : Scope::Sys;
+  return name == "workgroup"                   ? Scope::Cta
+         : name == "agent" || name == "device" ? Scope::Gpu
+                                               : Scope::Sys;
 }
 
 void FunctionImporter::setOrder(llvm::AtomicOrdering ordering, llvm::SyncScope::ID id) {

@@ -30,7 +30,7 @@ void Clocks::reset(uint64_t number, unsigned numWarps, unsigned waveSize) {
   cta = uint32_t(number);
   // Epochs go on from CTA to CTA, so that records of the last one are stale without being cleared.
   ++currentEpoch;
-  warpsPerWave = waveSize / kWarpSize;
+  warpsPerWave = std::max(1u, waveSize / kWarpSize);
   warpClocks.assign(numWarps, 1);
   if (hasVectors || hasForeign || hasSeen || lanes.size() != numWarps * kWarpSize) {
     lanes.clear();

@@ -63,8 +63,8 @@ static void prepareHandlers(const Program &program, std::vector<Prepared> &prepa
 LaunchState::LaunchState(const Program &program, const Launch &launch, const Function &kernel)
     : program(program), launch(launch), kernel(kernel),
       numThreads(launch.block[0] * launch.block[1] * launch.block[2]),
-      numWarps((numThreads + kWarpSize - 1) / kWarpSize), cluster(clusterOf(kernel)),
-      arch(program.arch()), sharedBytes(sharedBytesOf(program, launch)),
+      numWarps((numThreads + program.lanesPerWarp() - 1) / program.lanesPerWarp()),
+      cluster(clusterOf(kernel)), arch(program.arch()), sharedBytes(sharedBytesOf(program, launch)),
       localBytes(localBytesOf(program)), prepared(program.code.size() + 1), memory(program, launch),
       findings(program, launch.options.maxFindings), interrupts(launch.isInterrupted) {
   prepareHandlers(program, prepared);
@@ -105,7 +105,8 @@ static void startWarp(Warp &warp, unsigned index, const LaunchState &launch) {
   TrackedBytes local = std::move(warp.local);
   warp = Warp();
   warp.index = index;
-  unsigned count = std::min(kWarpSize, launch.numThreads - index * kWarpSize);
+  unsigned most = launch.program.lanesPerWarp();
+  unsigned count = std::min(most, launch.numThreads - index * most);
   warp.lanes = count == kWarpSize ? ~LaneMask(0) : (1u << count) - 1;
   if (frames.empty())
     frames.push_back(std::make_unique<Frame>(launch.kernel));
@@ -160,7 +161,7 @@ void Cta::start(uint64_t linear, uint64_t index) {
 }
 
 std::array<uint32_t, 3> Cta::threadPosition(unsigned warp, unsigned lane) const {
-  uint32_t linear = warp % launch.numWarps * kWarpSize + lane;
+  uint32_t linear = warp % launch.numWarps * launch.program.lanesPerWarp() + lane;
   const auto &block = launch.launch.block;
   return {linear % block[0], linear / block[0] % block[1], linear / block[0] / block[1]};
 }

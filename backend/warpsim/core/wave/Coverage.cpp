@@ -75,7 +75,7 @@ void tw::warpsim::executeWaveFence(const Wave &wave, const Instruction &instruct
 static void joinWave(Cta &cta, const Warp &warp, bool isShared) {
   Clocks &clocks = cta.clocksOf(isShared);
   std::vector<WarpCoverage> &warps = cta.coverage.ofMemory[!isShared];
-  unsigned numHalves = cta.launch.program.waveSize / kWarpSize;
+  unsigned numHalves = std::max(1u, cta.launch.program.waveSize / kWarpSize);
   unsigned first = warp.index / numHalves * numHalves;
   unsigned end = std::min<unsigned>(first + numHalves, unsigned(warps.size()));
   bool isOnlyWave = first == 0 && end == warps.size();

@@ -97,7 +97,7 @@ static void meet(Cta &cta, Warp &warp) {
 
 void tw::warpsim::executeWave(Cta &cta, Warp &warp, const Instruction &instruction, int32_t pc,
                               LaneMask active) {
-  if (cta.launch.program.waveSize == kWarpSize) {
+  if (cta.launch.program.waveSize <= kWarpSize) {
     Wave wave = {cta, {&warp, nullptr}, {active, 0}};
     return perform(wave, instruction, pc);
   }
@@ -111,7 +111,7 @@ void tw::warpsim::executeWave(Cta &cta, Warp &warp, const Instruction &instructi
 
 void tw::warpsim::noteHalfStopped(Cta &cta, const Warp &warp) {
   unsigned other = warp.index ^ 1;
-  if (cta.launch.program.waveSize == kWarpSize || other >= cta.warps.size())
+  if (cta.launch.program.waveSize <= kWarpSize || other >= cta.warps.size())
     return;
   if (Warp &partner = cta.warps[other]; partner.meetsAt >= 0)
     meet(cta, partner);

@@ -1,4 +1,4 @@
-// Waves of 32 or 64 lanes: one warp, or two that meet at what the lanes of both do together.
+// Waves of 16, 32 or 64 lanes: one warp, or two that meet at what the lanes of both do together.
 #ifndef BACKEND_WARPSIM_CORE_WAVE_H
 #define BACKEND_WARPSIM_CORE_WAVE_H
 #include "backend/warpsim/core/state/Machine.h"
