@@ -75,6 +75,8 @@ public:
   virtual ~LoadedKernel() = default;
   /// The functions in this process's memory; none of kernels that something else runs.
   virtual std::span<const CodeRange> codeRanges() const { return {}; }
+  /// Returns true if launches have to say what memory is behind their pointers.
+  virtual bool needsMemory() const { return false; }
 };
 
 class DeviceMemory;

@@ -301,6 +301,9 @@ static void defineKernel(py::module_ &module) {
       .def_property_readonly(
           "code_bytes", [](const Kernel &kernel) { return kernel.compiled->artifact.codeBytes; })
       .def_property_readonly("code_ranges", &describeCodeRanges)
+      .def_property_readonly(
+          "needs_memory",
+          [](const python::Kernel &kernel) { return kernel.compiled->loaded->needsMemory(); })
       .def_property_readonly("milliseconds", [](const Kernel &kernel) {
         return kernel.compiled->artifact.milliseconds;
       });

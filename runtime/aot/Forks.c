@@ -6,6 +6,7 @@ static void tw_forget_locks(void) {
   pthread_mutex_t unlocked = PTHREAD_MUTEX_INITIALIZER;
   for (size_t maker = 0; maker < TW_NUM_MAKERS; ++maker)
     tw_all_gpus[maker].mutex = unlocked;
+  tw_cl.mutex = unlocked;
   tw_parallel.mutex = unlocked;
   tw_forget_threads();
 }

@@ -46,6 +46,8 @@ static void tw_list_archs(const struct tw_variant *variant, char *list, size_t b
     char *end = list + length;
     if (code->maker == TW_HIP)
       length += (size_t)snprintf(end, bytes - length, "%sgfx%x", comma, code->arch);
+    else if (code->maker == TW_OPENCL)
+      length += (size_t)snprintf(end, bytes - length, "%sgeneric%u", comma, code->arch);
     else if (code->is_ptx && code->num_maps == 0)
       length += (size_t)snprintf(end, bytes - length, "%ssm_%u%s", comma, code->arch,
                                  code->is_only ? "a" : "");

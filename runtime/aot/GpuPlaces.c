@@ -98,7 +98,8 @@ static int tw_launch_current(const struct tw_gpu_launch *job, struct tilewright_
   return tw_launch_on_hip(job, failure, error);
 }
 
-/* In a current CUDA context, else on the processor, else on the first GPU that there is. */
+/* In a current CUDA context, else on the processor, else on the first GPU that there is, else on the
+ * first OpenCL device. */
 static int tw_launch_anywhere(const struct tw_gpu_launch *job, struct tilewright_error *error) {
   struct tw_gpus *cuda = &tw_all_gpus[TW_CUDA];
   int is_there = 0, failure = TILEWRIGHT_SUCCESS;
@@ -110,5 +111,7 @@ static int tw_launch_anywhere(const struct tw_gpu_launch *job, struct tilewright
     return tw_launch_on_cpu(job, error);
   if (tw_has_code(job->variant, TW_CUDA) && tw_open_driver(cuda, NULL) == 0)
     return tw_gpu_launch_on(cuda, job, 0, error);
+  if (!tw_has_code(job->variant, TW_HIP) && tw_has_code(job->variant, TW_OPENCL))
+    return tw_launch_on_opencl(job, 0, error);
   return tw_has_code(job->variant, TW_HIP) ? tw_launch_on_hip(job, failure, error) : failure;
 }

@@ -34,13 +34,15 @@ static int tw_launch_at(const struct tw_gpu_launch *job, int device,
   if (device == TILEWRIGHT_AUTO)
     return tw_launch_anywhere(job, error);
   if (device != TILEWRIGHT_CURRENT_GPU &&
-      (device < TILEWRIGHT_GPU(0) || device >= TILEWRIGHT_HIP_GPU(TW_MAX_GPUS)))
+      (device < TILEWRIGHT_GPU(0) || device >= TILEWRIGHT_OPENCL_DEVICE(TW_MAX_GPUS)))
     return tw_fail(error, TILEWRIGHT_NO_GPU, "launch.device is %d, which is no place", device);
   if (job->variant->num_gpu == 0)
     return tw_fail(error, TILEWRIGHT_NO_ARCH, "the package has no code of %s for GPUs",
                    job->kernel->name);
   if (device == TILEWRIGHT_CURRENT_GPU)
     return tw_launch_current(job, error);
+  if (device >= TILEWRIGHT_OPENCL_DEVICE(0))
+    return tw_launch_on_opencl(job, device - TILEWRIGHT_OPENCL_DEVICE(0), error);
   if (device >= TILEWRIGHT_HIP_GPU(0))
     return tw_launch_numbered(job, TW_HIP, device - TILEWRIGHT_HIP_GPU(0), error);
   if (device >= TILEWRIGHT_CUDA_GPU(0))
@@ -111,5 +113,6 @@ static int tw_load(const struct tw_package *package, const struct tilewright_lau
 static void tw_unload(const struct tw_package *package) {
   tw_watch_forks();
   tw_gpu_unload(package);
+  tw_opencl_unload();
   tw_pool_unload();
 }

@@ -13,8 +13,8 @@ extern "C" {
 
 /* Where a launch runs. TILEWRIGHT_AUTO is the GPU of the calling thread's current CUDA context
  * where there is one and the package has code for such GPUs, else the processor where the package
- * has code for it, else GPU 0 of CUDA, else the thread's current HIP device. The processor reads and
- * writes memory of the host, a GPU its own.
+ * has code for it, else GPU 0 of CUDA, else the thread's current HIP device, else OpenCL device 0.
+ * The processor and OpenCL devices read and write memory of the host, a GPU its own.
  * TILEWRIGHT_CURRENT_GPU is that of the current CUDA context, else the thread's current HIP
  * device. */
 enum tilewright_place { TILEWRIGHT_AUTO = 0, TILEWRIGHT_CPU = 1, TILEWRIGHT_CURRENT_GPU = 2 };
@@ -25,12 +25,16 @@ enum tilewright_place { TILEWRIGHT_AUTO = 0, TILEWRIGHT_CPU = 1, TILEWRIGHT_CURR
 /* The same of one maker, for machines with GPUs of both. */
 #define TILEWRIGHT_CUDA_GPU(number) (4096 + (number))
 #define TILEWRIGHT_HIP_GPU(number) (8192 + (number))
+/* The OpenCL device of that number, of those that take SPIR-V in the order of the driver, on arrays
+ * of the host; such a launch has ended when it returns. With a cl_command_queue as the stream the
+ * launch goes into it, whatever the number, on pointers of its context (shared virtual memory). */
+#define TILEWRIGHT_OPENCL_DEVICE(number) (12288 + (number))
 
 /* How to launch. All zero: the grid that the package computes, anywhere, the default stream. */
 struct tilewright_launch {
   int64_t grid[3]; /* programs along each axis; behind the first, 0 is 1 */
   int device;      /* of tilewright_place, or TILEWRIGHT_GPU(n) and the like */
-  void *stream;    /* of GPUs: the CUstream, cudaStream_t or hipStream_t */
+  void *stream;    /* of GPUs: the CUstream, cudaStream_t, hipStream_t or cl_command_queue */
 };
 
 /* What functions return, 0 for success: `tilewright explain TW0813` has the page of each. */

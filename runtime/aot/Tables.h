@@ -37,7 +37,8 @@ struct tw_cpu_code {
   unsigned num_parameters;
 };
 
-enum { TW_CUDA, TW_HIP, TW_NUM_MAKERS };
+/* The makers of GPUs with memory of their own, and OpenCL behind them. */
+enum { TW_CUDA, TW_HIP, TW_NUM_MAKERS, TW_OPENCL = TW_NUM_MAKERS };
 
 /* An integer argument, of which the lower bits count: `bits` is negative for one without a sign. */
 struct tw_factor {
@@ -63,9 +64,10 @@ struct tw_map {
 };
 
 struct tw_gpu_code {
-  unsigned maker;   /* TW_CUDA, TW_HIP */
-  unsigned arch;    /* of CUDA: compute capability times ten; of HIP: 0x90a of gfx90a */
-  unsigned is_ptx;  /* else machine code */
+  unsigned maker;   /* TW_CUDA, TW_HIP, TW_OPENCL */
+  unsigned arch;    /* of CUDA: compute capability times ten; of HIP: 0x90a of gfx90a; of OpenCL:
+                       lanes of a subgroup */
+  unsigned is_ptx;  /* else machine code, or SPIR-V */
   unsigned is_only; /* for exactly this architecture */
   const uint64_t *image;
   const char *symbol;
@@ -76,6 +78,7 @@ struct tw_gpu_code {
   unsigned num_maps;
   unsigned launches_early; /* it waits by itself for the launches before it */
   unsigned cluster[3];     /* programs along each axis that it is launched with together */
+  size_t image_bytes;      /* of SPIR-V */
 };
 
 /* One specialization. Variants of a kernel stand in the order in which they are tried. */
@@ -93,7 +96,8 @@ struct tw_variant {
 struct tw_argument {
   const char *name;
   unsigned is_pointer;
-  unsigned bits; /* of a number, for its sign */
+  unsigned bits;  /* of a number, for its sign */
+  unsigned bytes; /* of a number */
   /* Of an array that some code accesses by offsets of 32 bits: the bytes of an element; else 0. */
   unsigned element_bytes;
 };

@@ -1,7 +1,7 @@
 // The GPUs that the HIP runtime shows, and what to compile for on each.
 #include "backend/amd/device/HipGpu.h"
 #include "backend/amd/device/HipDriver.h"
-#include "backend/gpu/device/GpuDevice.h"
+#include "backend/gpu/device/InstalledGpus.h"
 #include "runtime/codes/Codes.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"

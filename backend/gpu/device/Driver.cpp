@@ -45,14 +45,12 @@ static std::string findLoaded(std::string_view name) {
   return search.second;
 }
 
-/// Opens a driver's library; null with the loader's words in `reason`, and all names that it was
-/// looked for by. `path` becomes its name.
-static void *openLibrary(const DriverKind &kind, std::string &path, std::string &reason) {
+void *gpu::openLibrary(std::span<const char *const> known, std::string &path, std::string &reason) {
   if (path.empty())
-    path = findLoaded(kind.libraries.back());
+    path = findLoaded(known.back());
   std::vector<std::string> names;
   if (path.empty())
-    names.assign(kind.libraries.begin(), kind.libraries.end());
+    names.assign(known.begin(), known.end());
   else
     names.push_back(path);
   for (const std::string &name : names) {
@@ -139,7 +137,7 @@ std::shared_ptr<const Driver> gpu::openDriver(const DriverKind &kind, const std:
   driver->kind = &kind;
   driver->library = path;
   std::string reason;
-  void *library = openLibrary(kind, driver->library, reason);
+  void *library = openLibrary(kind.libraries, driver->library, reason);
   if (!library) {
     error = missingLibrary(kind, reason);
     return nullptr;

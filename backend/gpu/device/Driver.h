@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 
 namespace tw::gpu {
 
@@ -36,6 +37,10 @@ struct SymbolLookup {
   void bindIfAny(const char *name, DriverCall<Arguments...> &call) {
     if (has(name))
       bind(name, call);
+  }
+  /// The same, of functions that return something else than a result.
+  template <typename Function> void bindPlain(const char *name, Function *&function) {
+    function = reinterpret_cast<Function *>(find(name));
   }
   /// Returns true if the library has a function; a missing one is not an error.
   bool has(const char *name) const;
@@ -77,7 +82,7 @@ struct DriverKind {
   AttributeNumbers attributes;
   /// Shared memory that every kernel may have; more has to be asked for.
   int64_t sharedBytesWithoutRequest;
-  int32_t maxLaterPrograms;       // of a grid along its second and third axis
+  uint32_t maxLaterPrograms;      // of a grid along its second and third axis
   uint64_t maxThreadsAlongX = ~0; // of all programs together
   unsigned addressBits = 64;      // of pointers: what code takes an address to be below
   /// Loads the code of an artifact.
@@ -106,6 +111,11 @@ struct Driver {
   int version = 0; // of the platform
   int numDevices = 0;
 };
+
+/// Opens a driver's library by its path or, where that is empty, by these names as
+/// `DriverKind::libraries` says. Null with the loader's words in `reason`, and all names that it
+/// was looked for by. `path` becomes its name.
+void *openLibrary(std::span<const char *const> names, std::string &path, std::string &reason);
 
 /// Opens and initializes a driver; null with a reason in `error` when there is none, it is too old
 /// or it has no GPU. The library, at `path` if that is not empty, stays open until the process

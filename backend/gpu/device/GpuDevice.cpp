@@ -2,6 +2,7 @@
 #include "backend/gpu/device/GpuDevice.h"
 #include "backend/gpu/GpuCode.h"
 #include "backend/gpu/device/GpuMemory.h"
+#include "backend/gpu/device/LaunchChecks.h"
 #include "runtime/codes/Codes.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
@@ -96,15 +97,6 @@ std::optional<RuntimeError> KernelMaps::fillIn(GpuContext &context,
   return std::nullopt;
 }
 
-/// "shared memory of 200000 bytes (a 120000, b 80000)".
-static std::string listBuffers(const Artifact &artifact, int64_t bytes) {
-  std::string list;
-  for (const ArtifactBuffer &buffer : artifact.sharedBuffers)
-    list += (list.empty() ? "" : ", ") + buffer.name + " " + std::to_string(buffer.bytes);
-  return std::to_string(bytes) + " bytes of shared memory" +
-         (list.empty() ? "" : " (" + list + ")");
-}
-
 /// Asks for shared memory above what every kernel has. All of a kernel's shared memory is dynamic;
 /// what the driver calls static may be the KiB that it keeps for itself in each program from
 /// compute capability 8.0 on, which machine code of 9.0 declares: it is not a part of ours.
@@ -113,13 +105,8 @@ static std::optional<RuntimeError> reserveShared(LoadedGpuKernel &kernel,
   GpuContext &context = *kernel.context;
   int64_t bytes = resourceOf(artifact, "shared_bytes", 0);
   int64_t limit = context.attribute(context.kind().attributes.maxSharedBytes);
-  if (limit > 0 && bytes > limit)
-    return RuntimeError{Kind::Launch, Code::SharedMemoryExceeded,
-                        llvm::formatv("kernel {0} needs {1}, and a program on {2} may have {3}",
-                                      kernel.name, listBuffers(artifact, bytes), context.name(),
-                                      limit)
-                            .str(),
-                        "use smaller tiles, or fewer stages"};
+  if (std::optional<RuntimeError> error = checkShared(artifact, limit, context.name()))
+    return error;
   kernel.dynamicSharedBytes = unsigned(std::max<int64_t>(0, bytes));
   if (bytes <= context.kind().sharedBytesWithoutRequest)
     return std::nullopt;
@@ -129,8 +116,7 @@ static std::optional<RuntimeError> reserveShared(LoadedGpuKernel &kernel,
   if (result == kSuccess)
     return std::nullopt;
   return context.failureOf(result, context.call().setFunctionAttribute.name,
-                           "reserving " + listBuffers(artifact, bytes) + " for kernel " +
-                               kernel.name);
+                           "reserving " + listBuffers(artifact) + " for kernel " + kernel.name);
 }
 
 /// Registers are shared out among all threads of a program: too many threads cannot be launched.
@@ -231,47 +217,8 @@ std::shared_ptr<LoadedKernel> GpuDevice::load(const Artifact &artifact, RuntimeE
   return nullptr;
 }
 
-static std::optional<RuntimeError> checkGrid(const LaunchGrid &grid, const DriverKind &kind,
-                                             unsigned numThreads) {
-  const auto &[x, y, z] = grid.programs;
-  int32_t maxLaterPrograms = kind.maxLaterPrograms;
-  uint64_t maxPrograms = kind.maxThreadsAlongX / numThreads;
-  auto error = [&](const std::string &fault, const std::string &hint) {
-    return RuntimeError{Kind::Launch, Code::BadGrid,
-                        llvm::formatv("the grid ({0}, {1}, {2}) has {3}", x, y, z, fault).str(),
-                        hint};
-  };
-  if (x < 0 || y < 0 || z < 0)
-    return error("a negative extent", "a grid counts programs along each axis: 0 or more");
-  if (y > maxLaterPrograms || z > maxLaterPrograms)
-    return error("more than " + std::to_string(maxLaterPrograms) +
-                     " programs along its second or third axis",
-                 "put the longest axis first: it may have " +
-                     std::to_string(std::min<uint64_t>(maxPrograms, 0x7FFFFFFF)));
-  if (uint64_t(x) > maxPrograms)
-    return error(
-        "more programs along its first axis than " + std::to_string(maxPrograms) +
-            ", which is what " + kind.platform + " takes of " + std::to_string(numThreads) +
-            " threads each",
-        "use larger tiles, fewer warps (num_warps), or put programs along the second axis");
-  return std::nullopt;
-}
-
-static std::optional<RuntimeError> checkArguments(const LoadedGpuKernel &kernel,
-                                                  std::span<const LaunchArgument> arguments) {
-  if (arguments.size() != kernel.parameters.size())
-    return RuntimeError{Kind::Launch, Code::LaunchArguments,
-                        llvm::formatv("kernel {0} takes {1} run-time arguments, {2} were given",
-                                      kernel.name, kernel.parameters.size(), arguments.size())
-                            .str(),
-                        ""};
-  for (size_t i = 0; i < arguments.size(); ++i)
-    if (arguments[i].isReadOnly && kernel.parameters[i].isStored)
-      return RuntimeError{Kind::Launch, Code::ReadOnlyArgument,
-                          "argument `" + kernel.parameters[i].name + "` is read-only, and kernel " +
-                              kernel.name + " stores to it",
-                          "pass a writable array, or a copy"};
-  return std::nullopt;
+static GridLimits limitsOf(const DriverKind &kind) {
+  return {kind.platform, kind.maxLaterPrograms, kind.maxThreadsAlongX};
 }
 
 static std::optional<RuntimeError> checkAddresses(const LoadedGpuKernel &kernel,
@@ -344,11 +291,12 @@ static std::pair<DriverResult, const char *> enqueue(const LoadedGpuKernel &kern
 std::optional<RuntimeError> GpuDevice::launch(LoadedKernel &loaded, const LaunchGrid &grid,
                                               std::span<const LaunchArgument> arguments) {
   auto &kernel = static_cast<LoadedGpuKernel &>(loaded);
-  if (std::optional<RuntimeError> error = checkGrid(grid, context->kind(), kernel.numThreads))
+  if (std::optional<RuntimeError> error =
+          checkGrid(grid, limitsOf(context->kind()), kernel.numThreads))
     return error;
   if (std::optional<RuntimeError> error = checkClusters(grid, kernel.clusters, kernel.name))
     return error;
-  if (std::optional<RuntimeError> error = checkArguments(kernel, arguments))
+  if (std::optional<RuntimeError> error = checkArguments(kernel.name, kernel.parameters, arguments))
     return error;
   if (std::optional<RuntimeError> error = checkAddresses(kernel, arguments))
     return error;
@@ -381,18 +329,4 @@ std::optional<RuntimeError> GpuDevice::launch(LoadedKernel &loaded, const Launch
 
 std::shared_ptr<Device> gpu::makeGpuDevice(std::shared_ptr<GpuContext> context) {
   return std::make_shared<GpuDevice>(std::move(context));
-}
-
-std::optional<RuntimeError> gpu::checkIndex(const Driver &driver, int index) {
-  if (index >= 0 && index < driver.numDevices)
-    return std::nullopt;
-  std::string prefix = driver.kind->devicePrefix;
-  std::string shown = driver.numDevices == 1
-                          ? llvm::formatv("one GPU, {0}0", prefix).str()
-                          : llvm::formatv("{1} GPUs, {0}0 to {0}{2}", prefix, driver.numDevices,
-                                          driver.numDevices - 1)
-                                .str();
-  return RuntimeError{Kind::Launch, Code::NoSuchGpu,
-                      "there is no GPU " + prefix + std::to_string(index),
-                      "the driver shows " + shown + " (see " + driver.kind->visibleDevices + ")"};
 }

@@ -8,8 +8,5 @@ namespace tw::gpu {
 /// The device of a context. Launches are asynchronous, on the stream of the launch.
 std::shared_ptr<Device> makeGpuDevice(std::shared_ptr<GpuContext> context);
 
-/// Why a driver has no device of a number, or nothing.
-std::optional<RuntimeError> checkIndex(const Driver &driver, int index);
-
 } // namespace tw::gpu
 #endif

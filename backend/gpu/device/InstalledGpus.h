@@ -21,6 +21,17 @@ struct InstalledGpus {
 /// opened when the first of them is made, or when a count asks for that.
 void addInstalledGpus(TargetKind &kind, InstalledGpus gpus);
 
+/// Reads what follows the prefix in the name of a device that a driver numbers; nothing, and why,
+/// where that is not one.
+std::optional<int> readNumber(const std::string &prefix, const std::string &number,
+                              RuntimeError &error);
+/// Why a driver has no device of a number, or nothing.
+std::optional<RuntimeError> checkIndex(const Driver &driver, int index);
+/// Why there is no device of a number where there are so many, or nothing. `visibleDevices` says
+/// what hides devices.
+std::optional<RuntimeError> checkNumber(const std::string &prefix, int number, int numDevices,
+                                        const std::string &visibleDevices);
+
 /// The first value of a setting; "" where it has none.
 std::string firstSetting(const TargetSettings &settings, const char *name);
 

@@ -1,6 +1,6 @@
 // The GPUs that the CUDA driver shows, and what to compile for on each.
 #include "backend/nvidia/device/CudaGpu.h"
-#include "backend/gpu/device/GpuDevice.h"
+#include "backend/gpu/device/InstalledGpus.h"
 #include "backend/nvidia/device/CudaDriver.h"
 #include "runtime/codes/Codes.h"
 #include "llvm/Support/FormatVariadic.h"

@@ -49,9 +49,12 @@ class CompiledKernel:
         self.is_current = request.source.is_current_now
         self.is_opaque = request.is_opaque
         self.device = device_named(request.device)
-        self.checks_accesses = self.device.checks_accesses(request.options.debug)
+        checks = self.device.checks_accesses(request.options.debug)
+        self.needs_memory = checks or bool(kernel.needs_memory)  # of what is behind pointers, in launches
         stages = stages_of(request.device)
-        binary = kernel.assembled if self.device.is_gpu else kernel.binary
+        # SPIR-V is a binary; other GPUs have a text, and what was assembled of it.
+        is_text = self.device.is_gpu and self.device.backend != "opencl"
+        binary = kernel.assembled if is_text else kernel.binary
         binaries = {binary_stage_of(request.device): binary} if binary else {}
         if knobs.is_watched_by_perf():
             add_ranges(request, kernel.code_ranges)

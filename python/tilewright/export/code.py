@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 _PARTS = (
     "Tables.h", "Errors.c", "Choose.c", "TensorMaps.c", "GpuDriver.c", "CudaDriver.c",
     "HipDriver.c", "GpuMaps.c", "GpuLaunch.c", "CpuHost.c", "CpuPool.c", "CpuLaunch.c",
-    "GpuPlaces.c", "Forks.c", "Launch.c",
+    "OpenClLaunch.c", "GpuPlaces.c", "Forks.c", "Launch.c",
 )  # fmt: skip
 _OWN_INCLUDE = re.compile(r'#include "runtime/aot/.*"\n')
 _ASSUMPTIONS = {
     "equals": "TW_EQUALS", "divisible": "TW_DIVISIBLE", "non_negative": "TW_NON_NEGATIVE",
     "disjoint": "TW_DISJOINT", "at_least": "TW_AT_LEAST", "at_most": "TW_AT_MOST",
 }  # fmt: skip
-_MAKERS = {"cuda": "TW_CUDA", "hip": "TW_HIP"}  # by `Code.backend`
+_MAKERS = {"cuda": "TW_CUDA", "hip": "TW_HIP", "opencl": "TW_OPENCL"}  # by `Code.backend`
 
 
 def launcher_file(name: str) -> str:
@@ -121,15 +121,15 @@ class _Variant:
         for index, code in enumerate(self.codes):
             name, num_maps = f"tw_{self.tag}_{index}", len(code.tensor_maps)
             maps = f"{name}_maps" if num_maps else "NULL"
-            for form, _ in code.images():
+            for form, image in code.images():
                 yield (
                     f"  {{{_MAKERS[code.backend]}, {code.arch:#x}, {int(form == 'ptx')}, "
                     f"{int(code.is_only)}, {name}_{form}, {_text(code.symbol)}, {code.num_threads}, "
                     f"{code.shared_bytes}, {name}_parameters, {len(code.parameters)}, "
                     f"{maps}, {num_maps}, {code.resources.get('early_launch', 0)}, "
-                    f"{{{', '.join(str(code.resources.get(f'cluster_{axis}', 1)) for axis in 'xyz')}}}}},"
+                    f"{{{', '.join(str(code.resources.get(f'cluster_{axis}', 1)) for axis in 'xyz')}}}, {len(image)}}},"
                 )
-        yield "  {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0, 0, 0}}};"
+        yield "  {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0, 0, 0}, 0}};"
 
     def _grid(self) -> Iterator[str]:
         grid = self.specialization.grid
@@ -210,8 +210,8 @@ def _kernel_tables(kernels: Sequence[ExportedKernel]) -> Iterator[str]:
         near = kernel.near_arrays
         for a in kernel.arguments:
             reached = a.element_bytes if a.name in near else 0
-            yield f"  {{{_text(a.name)}, {int(a.is_pointer)}, {a.bits}, {reached}}},"
-        yield "  {0, 0, 0, 0}};"
+            yield f"  {{{_text(a.name)}, {int(a.is_pointer)}, {a.bits}, {a.element_bytes}, {reached}}},"
+        yield "  {0, 0, 0, 0, 0}};"
         count = len(kernel.specializations)
         rows.append(
             f"  {{{_text(kernel.name)}, UINT64_C({interface_of(kernel.name, kernel.arguments):#x}), "

@@ -23,7 +23,8 @@ from .specializations import Specialization, undecided
 from .tensor_maps import TensorMap, tensor_maps_of
 
 _LEVEL = re.compile(r"cpu:x86-64-v(\d)")
-_GPU_TARGETS = ("nvidia", "amd")
+_GPU_TARGETS = ("nvidia", "amd", "spirv")
+_MACHINE_CODE = {"cuda": "cubin", "hip": "hsaco", "opencl": "spirv"}  # by `Code.backend`
 _MOST_THREADS = 8
 _MOST_MAPS = 16  # TW_MAX_MAPS of runtime/aot/Tables.h
 _Result = TypeVar("_Result")
@@ -34,12 +35,12 @@ class Code(NamedTuple):
 
     target: str
     symbol: str
-    text: str  # assembly; of CUDA's GPUs: PTX
+    text: str  # assembly; of CUDA's GPUs: PTX; of OpenCL devices: none
     parameters: tuple[str, ...]
     level: int = 0  # of x86-64; 0: a GPU's
     scratch_bytes: int = 0
-    backend: str = ""  # of a GPU's: "cuda" or "hip"
-    machine_code: bytes = b""  # of a GPU: CUBIN or HSACO
+    backend: str = ""  # of a GPU's: "cuda", "hip" or "opencl"
+    machine_code: bytes = b""  # of a GPU: CUBIN, HSACO or SPIR-V
     arch: int = 0  # as the launcher's tables have it
     is_only: bool = False  # runs on exactly that architecture
     num_threads: int = 0
@@ -51,7 +52,7 @@ class Code(NamedTuple):
         """What a GPU's driver may be given, by the name of its form."""
         found = [("ptx", self.text.encode())] if self.backend == "cuda" else []
         if self.machine_code:
-            found.append(("cubin" if self.backend == "cuda" else "hsaco", self.machine_code))
+            found.append((_MACHINE_CODE[self.backend], self.machine_code))
         return found
 
 
@@ -75,8 +76,8 @@ def check_target(target: str) -> None:
         raise UnsupportedError(
             f"{target} is not a target that a package can have code for",
             code="TW0803",
-            hint="name a level such as cpu:x86-64-v3, or an architecture such as nvidia:sm_80 or "
-            "amd:gfx942",
+            hint="name a level such as cpu:x86-64-v3, an architecture such as nvidia:sm_80 or "
+            "amd:gfx942, or spirv:generic16",
         )
     check_device(target)
 
@@ -164,13 +165,17 @@ def code_of(compiled: CompiledKernel, target: str) -> Code:
 
 def _code_of_gpu(made: Any, target: str, parameters: tuple[str, ...]) -> Code:
     resources = dict(made.resources)
-    text = made.binary.decode()
     device = device_named(target)
-    arch, is_only = _arch_of_ptx(target, text) if device.backend == "cuda" else _arch_of_hip(device.arch)
+    if device.backend == "opencl":
+        text, machine_code = "", made.binary
+        arch, is_only = _lanes_of(target, resources), True
+    else:
+        text, machine_code = made.binary.decode(), made.assembled
+        arch, is_only = _arch_of_ptx(target, text) if device.backend == "cuda" else _arch_of_hip(device.arch)
     return Code(
         target, made.symbol, text, parameters,
         backend=device.backend,
-        machine_code=made.assembled,
+        machine_code=machine_code,
         arch=arch,
         is_only=is_only,
         num_threads=max(1, resources.get("threads", 0)),
@@ -191,13 +196,32 @@ def _arch_of_hip(name: str) -> tuple[int, bool]:
     return int(name.removeprefix("gfx"), 16), True
 
 
+def _lanes_of(target: str, resources: Mapping[str, int]) -> int:
+    """The lanes of a subgroup, by which OpenCL devices choose code. Raises UnsupportedError TW0803."""
+    device = device_named(target)
+    if not device.arch.startswith("generic"):
+        raise UnsupportedError(
+            f"{target} is compiled for and not packed: the launcher chooses code by the lanes of subgroups",
+            code="TW0803",
+            hint="name spirv:generic16 or spirv:generic32",
+        )
+    if resources.get("failure_word"):
+        raise UnsupportedError(
+            f"code of {target} that checks assertions is launched from Python only",
+            code="TW0803",
+            hint="leave debug and sanitize_overflow out for this target",
+        )
+    return device.warp_size
+
+
 def describe_code(code: Code) -> dict[str, Any]:
     """What the manifest says of it."""
+    content = code.text.encode() or code.machine_code
     entry: dict[str, Any] = {
         "target": code.target,
         "symbol": code.symbol,
-        "sha256": hashlib.sha256(code.text.encode()).hexdigest(),
-        "bytes": len(code.text),
+        "sha256": hashlib.sha256(content).hexdigest(),
+        "bytes": len(content),
     }
     if code.level:
         return {**entry, "scratch_bytes": code.scratch_bytes}
@@ -205,7 +229,7 @@ def describe_code(code: Code) -> dict[str, Any]:
     if code.tensor_maps:
         entry["tensor_maps"] = len(code.tensor_maps)
     for form, image in code.images():
-        if form != "ptx":
+        if form not in ("ptx", "spirv"):
             entry[f"{form}_sha256"] = hashlib.sha256(image).hexdigest()
             entry[f"{form}_bytes"] = len(image)
     return entry

@@ -142,7 +142,8 @@ def device(name: str) -> Iterator[None]:
     """Send the launches of a `with` block to a device: "cpu"; "cpu:x86-64-v3" for code that runs on
     every machine of that level; "reference", the interpreter that defines the language's meaning and
     checks every access; "sim:sm_80", which executes the GPU code of that architecture here and
-    checks it (see `tilewright.simulation`); or "cuda:0", a GPU, whose kernels take arrays on it.
+    checks it (see `tilewright.simulation`); "cuda:0" or "hip:0", a GPU, whose kernels take arrays on
+    it; or "opencl:0", an OpenCL device, whose kernels take arrays of the host.
 
     Raises LaunchError TW0401 for a device that this build does not have, DeviceError where there is
     no driver or GPU.

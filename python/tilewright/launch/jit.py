@@ -212,7 +212,7 @@ class JITFunction(FromSignature, Inspection, KernelInterface, ByReference, Gener
         kernel = self._get_loaded((device, options, facts), values)
         if kernel is None:
             return None
-        if read and not kernel.checks_accesses:
+        if read and not kernel.needs_memory:
             self._loaded.remember(choice, options, facts, kernel)
         if self._tiers:
             kernel = self._tiers.chosen(kernel, bits)

@@ -126,7 +126,7 @@ def launch(
     if is_cooperative:
         _check_order(kernel)
     memory = simulation = None
-    if kernel.checks_accesses:
+    if kernel.needs_memory:
         name = kernel.request.device
         memory = memories_of(name, values, bits)
         simulation = options_of_launch(name, kernel.device)

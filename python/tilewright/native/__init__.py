@@ -5,6 +5,8 @@ from __future__ import annotations
 import atexit
 import importlib
 import os
+import site
+import sys
 import threading
 from collections.abc import Callable
 from importlib.machinery import PathFinder
@@ -89,6 +91,7 @@ def _load() -> ModuleType:
     for name, path in (("cuda-library", settings.cuda_library), ("hip-library", settings.hip_library)):
         if path:
             module.set_target_setting(name, [path])
+    module.set_target_setting("opencl-libraries", opencl_libraries())
     if settings.assemblers:
         module.set_target_setting("only-assemblers", list(settings.assemblers))
     else:
@@ -135,6 +138,14 @@ def assemblers_of_packages() -> list[str]:
         for root in folders[package]
     )
     return [path for path in found if os.path.isfile(path)]
+
+
+def opencl_libraries() -> list[str]:
+    """OpenCL's libraries: the loader of drivers that the system has, as "", and Intel's driver of processors
+    where the package intel-opencl-rt is installed, which no loader finds by itself."""
+    prefixes = {sys.prefix, site.getuserbase()}
+    found = (os.path.join(prefix, "lib", "libintelocl.so") for prefix in sorted(prefixes))
+    return ["", *(path for path in found if os.path.isfile(path))]
 
 
 def _folders_of(package: str) -> list[str]:

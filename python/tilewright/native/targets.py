@@ -101,7 +101,7 @@ def unknown_device(name: str) -> LaunchError:
 
 @lru_cache(maxsize=None)
 def first_gpus() -> tuple[Device, ...]:
-    """The first device of each kind that has memory of its own, be there one or not."""
+    """The first device of each kind whose driver numbers them, be there one or not."""
     return tuple(device_named(name) for name in native().first_gpus())
 
 

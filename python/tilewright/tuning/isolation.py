@@ -57,7 +57,7 @@ def can_isolate(kernel: Any) -> bool:
     return (
         isinstance(kernel, CompiledKernel)
         and kernel.device.kind == "cpu"
-        and not kernel.checks_accesses
+        and not kernel.needs_memory
         and is_packable(kernel.request)
         and not kernel.request.source.capture.names_builtin(_MAKES_POINTERS)
     )

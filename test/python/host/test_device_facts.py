@@ -69,7 +69,7 @@ def test_a_simulated_gpu_has_the_memory_of_its_architecture(compiler: None) -> N
 
 
 def test_gpus_are_numbered_in_frameworks_as_here(compiler: None) -> None:
-    assert [gpu.torch_name for gpu in first_gpus()] == ["cuda:0", "cuda:0"]
+    assert [gpu.torch_name for gpu in first_gpus() if gpu.has_memory] == ["cuda:0", "cuda:0"]
     assert gpu_of_dlpack(2, 1) == gpu_of_dlpack(13, 1) == "cuda:1"
     assert gpu_of_dlpack(10, 0) == "hip:0"  # kDLROCM
     assert gpu_of_dlpack(7, 0) == ""  # kDLVulkan

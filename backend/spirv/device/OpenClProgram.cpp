@@ -1,0 +1,104 @@
+// A kernel's code as the driver has it: built of SPIR-V, or read from what was built before.
+#include "backend/spirv/device/OpenClProgram.h"
+#include "backend/gpu/GpuCode.h"
+#include "backend/gpu/device/LaunchChecks.h"
+#include "backend/spirv/device/SpirvNeeds.h"
+#include "llvm/ADT/StringRef.h"
+
+using namespace tw;
+using namespace tw::spirv;
+
+static const char *optionsOf(const OpenClEntry &entry) {
+  return entry.roundsDivisions ? "-cl-fp32-correctly-rounded-divide-sqrt" : "";
+}
+
+std::string spirv::assemblerName(const OpenClEntry &entry) {
+  return entry.describe() + " " + optionsOf(entry);
+}
+
+/// The driver's words on a program; no more than a screenful.
+static std::string logOf(const OpenClContext &context, ClHandle program) {
+  constexpr size_t maxBytes = 4000;
+  const ClFactOn &call = context.call().buildFact;
+  size_t bytes = 0;
+  ClHandle device = context.entry().id;
+  if (call(program, device, fact::kBuildLog, 0, nullptr, &bytes) != gpu::kSuccess)
+    return "";
+  std::string log(bytes, '\0');
+  if (call(program, device, fact::kBuildLog, bytes, log.data(), nullptr) != gpu::kSuccess)
+    return "";
+  return llvm::StringRef(log.c_str()).trim().take_front(maxBytes).str();
+}
+
+/// The program of SPIR-V, or of the driver's machine code; null with a result.
+static ClHandle create(const OpenClContext &context, const std::string &code, bool isBinary,
+                       int &result) {
+  const OpenClFunctions &call = context.call();
+  if (!isBinary)
+    return call.createProgram(context.context(), code.data(), code.size(), &result);
+  size_t bytes = code.size();
+  auto *start = reinterpret_cast<const unsigned char *>(code.data());
+  int resultOfDevice = gpu::kSuccess;
+  return call.createProgramOfBinary(context.context(), 1, &context.entry().id, &bytes, &start,
+                                    &resultOfDevice, &result);
+}
+
+/// The refusals that need no driver.
+static std::optional<RuntimeError> check(const OpenClContext &context, const Artifact &artifact) {
+  const OpenClEntry &entry = context.entry();
+  int64_t warps = std::max<int64_t>(1, gpu::resourceOf(artifact, "num_warps", 1));
+  int64_t lanes = gpu::resourceOf(artifact, "threads", 1) / warps;
+  if (auto error =
+          checkNeeds(entry, context.name(), artifact.symbol, artifact.binary, uint64_t(lanes)))
+    return error;
+  return gpu::checkShared(artifact, int64_t(entry.localBytes), context.name());
+}
+
+std::unique_ptr<OpenClProgram> OpenClProgram::build(std::shared_ptr<OpenClContext> context,
+                                                    const Artifact &artifact, RuntimeError &error) {
+  std::string action = "loading kernel " + artifact.symbol;
+  std::optional<RuntimeError> refusal = check(*context, artifact);
+  if (!refusal)
+    refusal = context->enter(action);
+  if (refusal) {
+    error = std::move(*refusal);
+    return nullptr;
+  }
+  const OpenClEntry &entry = context->entry();
+  const bool isKnown = !artifact.assembled.empty() && artifact.assembler == assemblerName(entry);
+  for (bool isBinary : {true, false}) {
+    if (isBinary && !isKnown)
+      continue;
+    int result = gpu::kSuccess;
+    ClHandle handle =
+        create(*context, isBinary ? artifact.assembled : artifact.binary, isBinary, result);
+    if (!handle || result != gpu::kSuccess) {
+      error = context->failureOf(
+          result, isBinary ? "clCreateProgramWithBinary" : "clCreateProgramWithIL", action);
+      continue;
+    }
+    std::unique_ptr<OpenClProgram> program(new OpenClProgram(context, handle));
+    result = context->call().build(handle, 1, &entry.id, optionsOf(entry), nullptr, nullptr);
+    if (result == gpu::kSuccess)
+      return program;
+    error = context->failureOf(result, context->call().build.name, action);
+    if (std::string log = logOf(*context, handle); !log.empty())
+      error.message += "; its log:\n" + log;
+  }
+  return nullptr;
+}
+
+OpenClProgram::~OpenClProgram() { context->call().releaseProgram(program); }
+
+std::string OpenClProgram::readBinary() const {
+  const OpenClFunctions &call = context->call();
+  size_t bytes = 0;
+  if (call.programFact(program, fact::kBinarySizes, sizeof(bytes), &bytes, nullptr) !=
+      gpu::kSuccess)
+    return "";
+  std::string binary(bytes, '\0');
+  char *start = binary.data();
+  if (call.programFact(program, fact::kBinaries, sizeof(start), &start, nullptr) != gpu::kSuccess)
+    return "";
+  return binary;
+}

@@ -1,0 +1,19 @@
+// What a module of SPIR-V needs of the device that runs it, as its capabilities say.
+#ifndef BACKEND_SPIRV_SPIRVNEEDS_H
+#define BACKEND_SPIRV_SPIRVNEEDS_H
+#include "backend/spirv/device/OpenClDriver.h"
+#include <string_view>
+
+namespace tw::spirv {
+
+/// The capabilities of a module, in its order; empty where it is none.
+std::vector<uint32_t> capabilitiesOf(std::string_view module);
+
+/// Refuses a kernel whose module uses what the device lacks, and says what that is. `lanes`: of its
+/// subgroups.
+std::optional<RuntimeError> checkNeeds(const OpenClEntry &entry, const std::string &device,
+                                       const std::string &kernel, std::string_view module,
+                                       uint64_t lanes);
+
+} // namespace tw::spirv
+#endif

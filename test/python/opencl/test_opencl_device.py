@@ -1,0 +1,76 @@
+"""The device opencl:0 by a driver that nobody here wrote: what launches do beside giving the right numbers,
+which the tests of kernels and operations look at."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from driver_doubles import run_with_driver
+from sampled import OPENCL
+
+import tilewright as tw
+
+pytestmark = [
+    pytest.mark.usefixtures("compiler"),
+    pytest.mark.skipif(not OPENCL, reason="no OpenCL driver of processors: pip install intel-opencl-rt intel-cmplr-lib-rt"),
+]
+SESSION = Path(__file__).with_name("opencl_session.py")
+ACCESSES = ["", "usm", "svm"]
+
+
+def session(cache: Path, name: str, access: str = "") -> str:
+    done = run_with_driver([str(SESSION), name, access], cache)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("access", ACCESSES)
+def test_arrays_are_reached_in_each_way(access: str, tmp_path: Path) -> None:
+    copies = bool(access)
+    assert session(tmp_path, "values", access) == f"compiled True {copies}\n"
+    assert session(tmp_path, "values", access) == f"disk True {copies}\n"
+
+
+def test_lines_of_kernels_are_as_on_other_devices(tmp_path: Path) -> None:
+    lines = session(tmp_path, "lines").splitlines()
+    assert sorted(lines) == [f"pid (0, 0, 0) idx ({i}) value: {i}" for i in range(4)]
+
+
+@pytest.mark.parametrize("access", ACCESSES)
+def test_failed_assertions_and_overflow_are_device_errors(access: str, tmp_path: Path) -> None:
+    out = session(tmp_path, "checks", access)
+    codes = [line for line in out.splitlines() if line.startswith(("TW", "none"))]
+    assert codes == ["none", "TW0602", "TW0602", "none"], out
+    line = SESSION.read_text().splitlines().index('    tw.device_assert(value < n, "too large")') + 1
+    assert f"opencl_session.py:{line}: too large (pid (0, 0, 0) idx (7))" in out, out
+
+
+def test_what_a_device_does_not_do_is_refused(tmp_path: Path) -> None:
+    assert session(tmp_path, "refusals").split() == ["TW0405", "TW0415", "TW0623"]
+
+
+@pytest.mark.parametrize("access", ACCESSES)
+def test_threads_launch_one_kernel_at_the_same_time(access: str, tmp_path: Path) -> None:
+    session(tmp_path, "threads", access)
+
+
+def test_a_forked_child_is_told_that_it_cannot_launch(tmp_path: Path) -> None:
+    assert session(tmp_path, "forks").split() == ["TW0635"]
+
+
+def test_torch_tensors_are_taken_where_they_lie() -> None:
+    torch = pytest.importorskip("torch")
+
+    @tw.jit
+    def negated(out, x, BLOCK: tw.constexpr):
+        i = tw.arange(0, BLOCK)
+        tw.store(out + i, -tw.load(x + i))
+
+    x = torch.randn(64)
+    out = torch.full_like(x, np.nan)
+    with tw.device("opencl:0"):
+        negated[(1,)](out, x, BLOCK=64)
+    assert torch.equal(out, -x)
+    assert "opencl:0" in tw.list_devices(probe=True)
