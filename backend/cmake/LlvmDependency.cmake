@@ -28,7 +28,8 @@ endforeach()
 
 llvm_map_components_to_libnames(TW_LLVM_LIBRARIES core support passes orcjit orcdebugging orctargetprocess
   x86codegen x86asmparser x86desc x86info nvptxcodegen nvptxdesc nvptxinfo
-  amdgpucodegen amdgpuasmparser amdgpudesc amdgpuinfo lto dtlto option)
+  amdgpucodegen amdgpuasmparser amdgpudesc amdgpuinfo
+  spirvcodegen spirvdesc spirvinfo spirvanalysis lto dtlto option)
 # The linker of AMD's code objects, before what it uses.
 list(PREPEND TW_LLVM_LIBRARIES ${TW_LLVM_PREFIX}/lib/liblldELF.a ${TW_LLVM_PREFIX}/lib/liblldCommon.a)
 set(TW_MLIR_LIBRARIES

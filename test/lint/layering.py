@@ -37,7 +37,7 @@ LAYERS = ("ir", "frontend", "passes", "runtime", "backend", "python")
 # Folders of backend/ that every part of it may use; any other folder there is a target's own.
 SHARED_BACKEND = {"api", "tools", "export", "codegen", "compile", "inspect", "gpu"}
 # Folders that run the code which a target makes, or check its promises, and that it may use for that.
-RUN_BY = {"nvidia": {"warpsim", "reference"}, "amd": {"warpsim", "reference"}, "cpu": {"reference"}}
+RUN_BY = {"nvidia": {"warpsim", "reference"}, "amd": {"warpsim", "reference"}, "spirv": {"warpsim", "reference"}, "cpu": {"reference"}}
 
 # Includes with a place of their own: where they may stand, and why nowhere else.
 CONFINED = [

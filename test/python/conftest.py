@@ -23,10 +23,11 @@ sys.path[:0] = [str(TESTS), str(TESTS / "support"), str(TESTS / "cuda"), str(TES
 sys.path.append(str(ROOT / "test"))
 
 import assemblers  # noqa: E402
+import spirv_modules  # noqa: E402
 import store_hazards  # noqa: E402
 from fake_native import FakeNative  # noqa: E402
 from gpus import GPUS, prepare_gpu  # noqa: E402
-from sampled import SAMPLED, is_sampled  # noqa: E402
+from sampled import OPENCL, SHARES, is_sampled  # noqa: E402
 
 assemblers.pin()
 
@@ -52,8 +53,9 @@ def _verified(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.fixture(autouse=True)
-def _safe_stores(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What this process compiles for machines with the hazard of stores is without it."""
+def _sound_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What this process compiles for machines with the hazard of stores is without it, and modules of
+    SPIR-V are valid."""
     kernels = importlib.import_module("tilewright.compile").CompiledKernel
     warn_of_spills = kernels.warn_of_spills
 
@@ -61,6 +63,8 @@ def _safe_stores(monkeypatch: pytest.MonkeyPatch) -> None:
         device = getattr(self, "request").device
         if device.startswith("amd:") and device.partition(":")[2] in store_hazards.ARCHS:
             assert store_hazards.find(getattr(self, "asm")["asm"]) == []
+        if device.startswith(("spirv:", "opencl:")):
+            spirv_modules.validate(getattr(self, "asm")["spirv"])
         warn_of_spills(self)
 
     monkeypatch.setattr(kernels, "warn_of_spills", checked)
@@ -103,14 +107,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     left_out = []
     for item in items:
         device = device_of(item)
-        if device in SAMPLED and not is_sampled(item.nodeid.replace(str(device), "")):
+        if device in SHARES and not is_sampled(item.nodeid.replace(str(device), ""), str(device)):
             left_out.append(item)
     config.hook.pytest_deselected(items=left_out)
     gone = set(left_out)
     items[:] = [item for item in items if item not in gone]
 
 
-@pytest.fixture(params=["cpu", "cpu:x86-64-v3", "reference", "sim:sm_80", *SAMPLED, *GPUS])
+@pytest.fixture(params=["cpu", "cpu:x86-64-v3", "reference", "sim:sm_80", *SHARES, *GPUS])
 def device(
     request: pytest.FixtureRequest, compiler: None, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[str]:
@@ -123,7 +127,7 @@ def device(
 
         prepare_gpu(request.param)
         monkeypatch.setattr(tw.JITFunction, "_launch", mirrored_arrays.launch)
-    elif request.param not in tw.list_devices():
+    elif request.param not in (*tw.list_devices(), *OPENCL):
         pytest.skip(f"this processor does not reach {request.param}")
     with tw.device(request.param):
         yield request.param

@@ -121,7 +121,7 @@ def test_more_warps_than_the_machine_has() -> None:
     [
         ("sim:sm_81", "sim:sm_8"), ("nvidia:sm90", "nvidia:sm_90a"), ("sim:sm_90", "sim:sm_90a"),
         ("nvidia:sm_100", "nvidia:sm_100a"), ("CPU", "'cpu'"), ("SIM:SM_80", "sim:sm_80"),
-        ("opencl", "there are"), ("hip:00", "hip:0"),
+        ("metal", "there are"), ("opencl", "opencl:0"), ("hip:00", "hip:0"),
     ],
 )  # fmt: skip
 def test_unknown_architectures(name: str, hint: str) -> None:

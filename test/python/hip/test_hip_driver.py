@@ -43,7 +43,7 @@ def test_tensors_of_torch_for_rocm_are_launched_with_what_the_code_declares(
 
 
 def test_gpus_are_listed_once_the_runtime_is_open(session: dict[str, Any]) -> None:
-    assert session["listed"][-2:] == ["hip:0", "hip:1"]
+    assert [each for each in session["listed"] if each.startswith("hip:")] == ["hip:0", "hip:1"]
     expect(session["no such gpu"], "LaunchError", "TW0623", "hip:2")
 
 

@@ -75,6 +75,7 @@ class Kernel:
     resources: dict[str, int] = {}
     updated: list[int] = []
     code_ranges: list[tuple[str, int, int]] = []
+    needs_memory = False
 
     def __init__(self, specialization: Specialization, target: str, number: int) -> None:
         self.target = target

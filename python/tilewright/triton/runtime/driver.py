@@ -35,7 +35,7 @@ def _gpu() -> Any:
         facts = device_named(chosen)
         is_torchs = getattr(torch, facts.torch_type).is_available()
         return torch.device(facts.torch_name) if is_torchs else None
-    for type in {gpu.torch_type: None for gpu in first_gpus()}:
+    for type in {gpu.torch_type: None for gpu in first_gpus() if gpu.torch_type}:
         gpus = getattr(torch, type)
         if gpu_of_torch(type, 0) and gpus.is_available():
             return torch.device(type, gpus.current_device())

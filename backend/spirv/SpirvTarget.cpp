@@ -1,0 +1,173 @@
+// OpenCL devices as targets of the compiler.
+#include "backend/spirv/SpirvTarget.h"
+#include "backend/codegen/ContainCrash.h"
+#include "backend/codegen/LlvmRegistry.h"
+#include "backend/compile/Compiler.h"
+#include "backend/gpu/DescribeTarget.h"
+#include "backend/gpu/GpuCode.h"
+#include "backend/gpu/LineTables.h"
+#include "backend/spirv/LowerSpirv.h"
+#include "backend/spirv/codegen/Passes.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "passes/Passes.h"
+#include "passes/Pipeline.h"
+#include "llvm/Support/TargetSelect.h"
+#include <chrono>
+#include <mutex>
+
+using namespace mlir;
+using namespace tw;
+
+extern "C" {
+void LLVMInitializeSPIRVTargetInfo();
+void LLVMInitializeSPIRVTarget();
+void LLVMInitializeSPIRVTargetMC();
+void LLVMInitializeSPIRVAsmPrinter();
+}
+
+static void registerSpirv() {
+  LLVMInitializeSPIRVTargetInfo();
+  LLVMInitializeSPIRVTarget();
+  LLVMInitializeSPIRVTargetMC();
+  LLVMInitializeSPIRVAsmPrinter();
+}
+
+static void initializeSpirv() {
+  static std::once_flag isRegistered;
+  std::call_once(isRegistered, registerWithLlvm, registerSpirv);
+}
+
+namespace {
+class SpirvTarget final : public Target {
+public:
+  SpirvTarget(const SpirvArch &arch, SpirvCode code, spirv::DriverAssembler assembler)
+      : arch(arch), code(code), assembler(std::move(assembler)) {
+    machine.triple = "spirv64v1.4-unknown-unknown";
+    machine.initialize = initializeSpirv;
+    machine.provides = spirv::isBuiltin;
+    spirv::addPasses(machine, arch, code == SpirvCode::Ir);
+  }
+  std::string name() const override { return "spirv:" + arch.name.str(); }
+  std::string describe() const override {
+    return machine.triple + ";" + arch.name.str() + (isSimulated() ? ";llvm" : ";spirv") +
+           (assembler.name.empty() ? "" : ";" + assembler.name);
+  }
+  std::string symbolOf(StringRef kernelName) const override;
+  bool keepsLocations() const override { return isSimulated(); }
+  ArrayRef<CodeStage> codeStages() const override;
+  void addPasses(StagedPasses &passes, const CompileOptions &options) const override;
+  ArrayRef<PassInput> passInputs() const override { return spirvPassInputs(); }
+  const LlvmMachine *llvmMachine() const override { return &machine; }
+  bool compile(ModuleOp lowered, Artifact &artifact, std::string &error) const override;
+  bool print(ModuleOp lowered, CodeForm form, std::string &text, std::string &error) const override;
+
+private:
+  bool isSimulated() const { return code == SpirvCode::Ir; }
+  bool emit(ModuleOp lowered, Artifact &artifact, std::string &error) const;
+
+  const SpirvArch &arch;
+  SpirvCode code;
+  spirv::DriverAssembler assembler;
+  LlvmMachine machine;
+};
+} // namespace
+
+std::string SpirvTarget::symbolOf(StringRef kernelName) const {
+  return gpu::symbolOf(kernelName, {"printf", "vprintf", "main"});
+}
+
+ArrayRef<CodeStage> SpirvTarget::codeStages() const {
+  static constexpr CodeStage stages[] = {{"llvm-unoptimized", CodeForm::LlvmIr},
+                                         {"llvm", CodeForm::OptimizedLlvmIr},
+                                         {"asm", CodeForm::Assembly},
+                                         {"spirv", CodeForm::Object},
+                                         {"resources", CodeForm::Resources}};
+  return stages;
+}
+
+void SpirvTarget::addPasses(StagedPasses &passes, const CompileOptions &options) const {
+  unsigned numWarps = gpu::numWarpsOf(options);
+  SpirvChoices choices{.roundsSeparately = hasExtraOption(options, "no-fusion")};
+  auto describe = [&arch = arch, choices](MLIRContext &context) {
+    return describeSpirv(context, arch, choices);
+  };
+  addSimtPasses(passes, gpu::createDescribeTarget({arch.name.str(), describe, nullptr, numWarps}),
+                numWarps, unsigned(std::max(options.numStages, 1)));
+  passes.beginStage("llvm-dialect", "the LLVM dialect only, with functions of OpenCL");
+  passes.addPass(
+      createLowerSpirv(arch, isSimulated() ? SpirvRunner::Simulator : SpirvRunner::Driver));
+  passes.addPass(createLowerToLlvm());
+  passes.addPass(createCarryBf16AsBits());
+  if (isSimulated())
+    passes.addPass(gpu::createAttachLineTables(gpu::LineDetail::Tables));
+}
+
+/// Held while SPIR-V is generated: LLVM 22 keeps the module's state in static variables
+/// (SPIRVModuleAnalysis::MAI).
+static std::mutex &generation() {
+  static std::mutex mutex;
+  return mutex;
+}
+
+bool SpirvTarget::emit(ModuleOp lowered, Artifact &artifact, std::string &error) const {
+  std::unique_lock lock(generation(), std::defer_lock);
+  if (!isSimulated())
+    lock.lock();
+  if (!gpu::emitText(lowered, machine, arch.warpSize, artifact, error,
+                     isSimulated() ? CodeForm::OptimizedLlvmIr : CodeForm::Object))
+    return false;
+  artifact.codeBytes = artifact.binary.size();
+  if (lowered->hasAttr(spirv::kFailureWord))
+    artifact.resources["failure_word"] = 1;
+  return true;
+}
+
+/// Reports what a driver says of a kernel, at the kernel.
+static void report(ModuleOp lowered, const RuntimeError &refusal) {
+  Operation *place = lowered;
+  for (auto function : lowered.getOps<LLVM::LLVMFuncOp>())
+    if (function.getCConv() == LLVM::cconv::CConv::SPIR_KERNEL)
+      place = function;
+  InFlightDiagnostic error = emitCoded(place, refusal.code) << refusal.message;
+  if (!refusal.hint.empty())
+    error.attachNote(place->getLoc()) << refusal.hint;
+}
+
+bool SpirvTarget::compile(ModuleOp lowered, Artifact &artifact, std::string &error) const {
+  if (!emit(lowered, artifact, error))
+    return false;
+  if (!assembler.assemble)
+    return true;
+  auto start = std::chrono::steady_clock::now();
+  RuntimeError refusal;
+  if (!assembler.assemble(artifact, artifact.assembled, refusal)) {
+    report(lowered, refusal);
+    return false;
+  }
+  artifact.assembler = assembler.name;
+  std::chrono::duration<double, std::milli> elapsed = std::chrono::steady_clock::now() - start;
+  artifact.milliseconds["assemble"] = elapsed.count();
+  return true;
+}
+
+bool SpirvTarget::print(ModuleOp lowered, CodeForm form, std::string &text,
+                        std::string &error) const {
+  if (form == CodeForm::Resources) {
+    Artifact artifact;
+    if (!emit(lowered, artifact, error))
+      return false;
+    text = gpu::printResources(artifact);
+    return true;
+  }
+  EmittedCode emitted;
+  std::lock_guard lock(generation());
+  bool isEmitted = emitLlvm(lowered, machine, form, emitted, error);
+  text = std::move(emitted.bytes);
+  return isEmitted;
+}
+
+std::unique_ptr<Target> tw::makeSpirvTarget(const std::string &arch, SpirvCode code,
+                                            spirv::DriverAssembler assembler) {
+  const SpirvArch *row = findSpirvArch(arch);
+  return row ? std::make_unique<SpirvTarget>(*row, code, std::move(assembler)) : nullptr;
+}
