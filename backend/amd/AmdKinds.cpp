@@ -11,7 +11,6 @@
 #include "backend/gpu/device/InstalledGpus.h"
 #include "backend/reference/ReferenceDevice.h"
 #include "backend/warpsim/device/WarpsimDevice.h"
-#include "backend/warpsim/llvmir/Import.h"
 #include "runtime/codes/Codes.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -66,29 +65,13 @@ static TargetKind compiledKind() {
   return kind;
 }
 
-/// The LLVM IR of an artifact as a program of the simulator.
-static std::optional<warpsim::Program> readIr(const std::string &arch, const Artifact &artifact,
-                                              RuntimeError &error) {
-  warpsim::ImportError refusal;
-  std::optional<warpsim::Program> program = warpsim::importAmdgcn(artifact.binary, arch, refusal);
-  if (!program)
-    error = {RuntimeError::Kind::Unsupported, Code::IrNotSimulated,
-             "the simulator cannot execute " + refusal.message + " in kernel " + artifact.symbol +
-                 (refusal.line ? ", line " + std::to_string(refusal.line) : ""),
-             "amd:" + arch + " compiles it, for a GPU to run"};
-  return program;
-}
-
 static TargetKind simulatedKind() {
   TargetKind kind = kindOfArchs("sim");
   kind.facts.isSimulated = true;
   kind.facts.checksAccesses = AccessChecks::Always;
   kind.make = [](const std::string &arch, const TargetSettings &, RuntimeError &) {
-    auto reader = [arch](const Artifact &artifact, RuntimeError &error) {
-      return readIr(arch, artifact, error);
-    };
     TargetEntry entry{makeAmdTarget(arch, AmdCode::Ir),
-                      makeWarpsimDevice(arch, reader, makePromiseDevice())};
+                      makeWarpsimDevice(arch, irReader("amd:" + arch), makePromiseDevice())};
     entry.target->checksPromises = AccessChecks::Always;
     return entry;
   };

@@ -6,7 +6,6 @@
 #include "backend/spirv/SpirvTarget.h"
 #include "backend/spirv/device/OpenClDevices.h"
 #include "backend/warpsim/device/WarpsimDevice.h"
-#include "backend/warpsim/llvmir/Import.h"
 #include "runtime/codes/Codes.h"
 
 using namespace tw;
@@ -43,19 +42,6 @@ static TargetKind compiledKind() {
   return kind;
 }
 
-/// The LLVM IR of an artifact as a program of the simulator.
-static std::optional<warpsim::Program> readIr(const std::string &arch, const Artifact &artifact,
-                                              RuntimeError &error) {
-  warpsim::ImportError refusal;
-  std::optional<warpsim::Program> program = warpsim::importAmdgcn(artifact.binary, arch, refusal);
-  if (!program)
-    error = {RuntimeError::Kind::Unsupported, Code::IrNotSimulated,
-             "the simulator cannot execute " + refusal.message + " in kernel " + artifact.symbol +
-                 (refusal.line ? ", line " + std::to_string(refusal.line) : ""),
-             "spirv:" + arch + " compiles it, for a device to run"};
-  return program;
-}
-
 static TargetKind simulatedKind() {
   TargetKind kind = spirvKind("sim");
   for (const SpirvArch &arch : spirvArchTable())
@@ -65,11 +51,8 @@ static TargetKind simulatedKind() {
   kind.facts.isSimulated = true;
   kind.facts.checksAccesses = AccessChecks::Always;
   kind.make = [](const std::string &arch, const TargetSettings &, RuntimeError &) {
-    auto reader = [arch](const Artifact &artifact, RuntimeError &error) {
-      return readIr(arch, artifact, error);
-    };
     TargetEntry entry{makeSpirvTarget(arch, SpirvCode::Ir),
-                      makeWarpsimDevice(arch, reader, makePromiseDevice())};
+                      makeWarpsimDevice(arch, irReader("spirv:" + arch), makePromiseDevice())};
     entry.target->checksPromises = AccessChecks::Always;
     return entry;
   };

@@ -1,4 +1,4 @@
-// What a module of SPIR-V needs of the device that runs it, as its capabilities say.
+// Checks that a device has what a module of SPIR-V needs, by the module's capabilities.
 #include "backend/spirv/device/SpirvNeeds.h"
 #include "runtime/codes/Codes.h"
 #include "llvm/ADT/STLExtras.h"

@@ -1,4 +1,4 @@
-// What a module of SPIR-V needs of the device that runs it, as its capabilities say.
+// Checks that a device has what a module of SPIR-V needs, by the module's capabilities.
 #ifndef BACKEND_SPIRV_SPIRVNEEDS_H
 #define BACKEND_SPIRV_SPIRVNEEDS_H
 #include "backend/spirv/device/OpenClDriver.h"

@@ -4,6 +4,7 @@
 #include "backend/warpsim/TensorMap.h"
 #include "backend/warpsim/core/memory/Provenance.h"
 #include "backend/warpsim/device/Simulate.h"
+#include "backend/warpsim/llvmir/Import.h"
 #include "backend/warpsim/ptx/Parse.h"
 #include "runtime/Interrupts.h"
 #include "runtime/codes/Codes.h"
@@ -111,6 +112,20 @@ std::optional<Program> tw::readPtx(const Artifact &artifact, RuntimeError &error
   if (!program)
     error = refusalOf(artifact, refusal);
   return program;
+}
+
+ProgramReader tw::irReader(const std::string &target) {
+  return [target](const Artifact &artifact, RuntimeError &error) {
+    ImportError refusal;
+    std::string arch = target.substr(target.find(':') + 1);
+    std::optional<Program> program = importAmdgcn(artifact.binary, arch, refusal);
+    if (!program)
+      error = {RuntimeError::Kind::Unsupported, Code::IrNotSimulated,
+               "the simulator cannot execute " + refusal.message + " in kernel " + artifact.symbol +
+                   (refusal.line ? ", line " + std::to_string(refusal.line) : ""),
+               target + " compiles it, for a GPU to run"};
+    return program;
+  };
 }
 
 /// Why a kernel cannot be launched with what its artifact says of it; empty: it can.

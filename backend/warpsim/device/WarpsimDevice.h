@@ -12,6 +12,8 @@ namespace tw {
 using ProgramReader =
     std::function<std::optional<warpsim::Program>(const Artifact &artifact, RuntimeError &error)>;
 std::optional<warpsim::Program> readPtx(const Artifact &artifact, RuntimeError &error);
+/// Returns a reader of LLVM IR that was made for a target, "amd:gfx942".
+ProgramReader irReader(const std::string &target);
 
 /// The device "sim:<arch>". Before a launch of a kernel with promises, `promises` runs what decides
 /// them (`Artifact::promises`); where it reports something, nothing is simulated.

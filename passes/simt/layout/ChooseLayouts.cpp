@@ -87,7 +87,7 @@ void LayoutChooser::chooseCarried(ValueRange inner, ValueRange first, ValueRange
 }
 
 void LayoutChooser::chooseLoop(scf::ForOp loop) {
-  // What is computed from carried tiles may stay in the layout that they come in.
+  // Carried tiles may stay in the layout that they come in.
   for (auto [argument, init] : llvm::zip(loop.getRegionIterArgs(), loop.getInitArgs())) {
     choice.forgetOwn(argument);
     choice.setOwn(argument, choice.ownOf(init));

@@ -2,6 +2,7 @@
 #include "passes/simt/shared/Staging.h"
 #include "ir/Diagnostic.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "passes/analysis/SharedLiveness.h"
 
 using namespace mlir;
 using namespace tw;
@@ -75,6 +76,22 @@ static Region *onlyBranchWith(LoadSharedOp load) {
   return only;
 }
 
+/// Returns true if the buffer of a read is written between it and an operation of its block.
+static bool isWrittenUntil(LoadSharedOp load, Operation *end) {
+  AllocSharedOp buffer = allocOf(load.getBuffer());
+  auto writes = [&](Operation *op) {
+    bool mayWrite =
+        isa<StoreSharedOp, AsyncCopyOp>(op) && llvm::any_of(op->getOperands(), [&](Value operand) {
+          return isa<SharedType>(operand.getType()) && allocOf(operand) == buffer;
+        });
+    return mayWrite ? WalkResult::interrupt() : WalkResult::advance();
+  };
+  for (Operation *op = load->getNextNode(); op != end; op = op->getNextNode())
+    if (op->walk(writes).wasInterrupted())
+      return true;
+  return false;
+}
+
 void tw::simt::sinkLoads(Block &block) {
   SmallVector<LoadSharedOp> loads(block.getOps<LoadSharedOp>());
   for (LoadSharedOp load : llvm::reverse(loads)) {
@@ -83,7 +100,8 @@ void tw::simt::sinkLoads(Block &block) {
         kSunkBytes)
       continue;
     // A branch that is not taken needs no registers for it.
-    if (Region *branch = onlyBranchWith(load))
+    if (Region *branch = onlyBranchWith(load);
+        branch && !isWrittenUntil(load, branch->getParentOp()))
       load->moveBefore(&branch->front(), branch->front().begin());
     Operation *before = load->getNextNode();
     auto mayPass = [&](Operation *op) {

@@ -277,21 +277,15 @@ def _stored(x, format: constexpr):
 
 
 @library_function
-def _exact(x, digits: constexpr):
-    """Elements of at most so many digits in a type that is multiplied without rounding them."""
-    return x.to(bfloat16 if digits <= 8 else float32)
-
-
-@library_function
 def _multiplied(a, b, acc, digits: constexpr):
     """The product of tiles whose elements have at most so many digits, without rounding them."""
     if a.dtype == float16 and b.dtype == float16:
         return dot(a, b, acc)
     if digits <= 8:
-        return dot(_exact(a, digits), _exact(b, digits), acc)
+        return dot(a.to(bfloat16), b.to(bfloat16), acc)
     if digits <= 11:
-        return dot(_exact(a, digits), _exact(b, digits), acc, input_precision="tf32")
-    return dot(_exact(a, digits), _exact(b, digits), acc, input_precision="ieee")
+        return dot(a.to(float32), b.to(float32), acc, input_precision="tf32")
+    return dot(a.to(float32), b.to(float32), acc, input_precision="ieee")
 
 
 @library_function
@@ -356,7 +350,7 @@ def _multiplied_one_by_one(
         b_first, b_second = _factors_at(rhs_scale, k, depth, rhs_format, lhs_format, False)
         left = _elements_at(lhs, k, lhs_format, lhs_k_pack, True)
         right = _elements_at(rhs, k, rhs_format, rhs_k_pack, False)
-        # What is between leaves the range only if the result does.
+        # Intermediate products leave the range only if the result does.
         acc += (left * a_first) * (right * b_first) * (a_second * b_second)
     return acc
 

@@ -30,5 +30,5 @@ SHARES = {
 
 
 def is_sampled(name: str, device: str) -> bool:
-    """Whether a test of a name runs on a device of `SHARES`."""
+    """Return whether a test of a name runs on a device of `SHARES`."""
     return zlib.crc32(name.encode()) % SHARES[device] == 0

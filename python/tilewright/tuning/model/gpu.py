@@ -37,7 +37,7 @@ _GPUS = {
     "gfx950": Gpu(256, 4, 131072, 160 << 10, 32, 16, 2048, 128, 3300),
     "gfx1100": Gpu(96, 2, 98304, 64 << 10, 32, 16, 256, 64, 390),
     "gfx1201": Gpu(64, 2, 98304, 64 << 10, 32, 16, 512, 64, 220),
-    # Of what is not known, what gfx950 has.
+    # Numbers that are not known are gfx950's.
     "gfx1250": Gpu(256, 4, 131072, 320 << 10, 64, 16, 2048, 128, 3300),
 }  # fmt: skip
 _LATENCY = 600.0  # cycles of a load from memory
