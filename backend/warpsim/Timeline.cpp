@@ -3,7 +3,7 @@
 #include <algorithm>
 
 using namespace tw::warpsim;
-using Kind = TimelineEvent::Kind;
+using EventKind = TimelineEvent::Kind;
 
 // More are of no use to people, and of some MB for a program that shows them.
 constexpr size_t kMostEvents = 1 << 16;
@@ -41,7 +41,7 @@ void Timeline::beginTurn(unsigned warp, uint64_t clock) {
   if (!isKept)
     return;
   end(openOf(waits, warp), clock);
-  openOf(turns, warp) = add({Kind::Turn, warp, -1, clock, kOpen});
+  openOf(turns, warp) = add({EventKind::Turn, warp, -1, clock, kOpen});
 }
 
 void Timeline::endTurn(unsigned warp, uint64_t clock) {
@@ -51,16 +51,16 @@ void Timeline::endTurn(unsigned warp, uint64_t clock) {
 
 void Timeline::addStep(unsigned warp, int32_t pc, uint64_t clock) {
   if (isKept)
-    add({Kind::Step, warp, pc, clock - 1, clock});
+    add({EventKind::Step, warp, pc, clock - 1, clock});
 }
 
 void Timeline::beginWait(unsigned warp, int32_t pc, uint64_t clock) {
   if (isKept)
-    openOf(waits, warp) = add({Kind::Wait, warp, pc, clock, kOpen});
+    openOf(waits, warp) = add({EventKind::Wait, warp, pc, clock, kOpen});
 }
 
 size_t Timeline::beginCopy(unsigned warp, int32_t pc, uint64_t clock) {
-  return isKept ? add({Kind::Copy, warp, pc, clock, kOpen}) : kNone;
+  return isKept ? add({EventKind::Copy, warp, pc, clock, kOpen}) : kNone;
 }
 
 void Timeline::endCopy(size_t number, uint64_t clock) { end(number, clock); }

@@ -170,7 +170,7 @@ std::shared_ptr<const Driver> SharedDriver::get(const DriverKind &kind, const st
 }
 
 /// "CUDA_ERROR_ILLEGAL_ADDRESS", or the number where the driver has no name for it.
-static std::string nameOf(const Driver &driver, DriverResult result) {
+static std::string nameOfResult(const Driver &driver, DriverResult result) {
   const char *name = nullptr;
   if (driver.call.nameOfError.function)
     name = driver.call.nameOfError.function(result);
@@ -198,7 +198,7 @@ RuntimeError gpu::describeFailure(const Driver &driver, const DriverFailure &fai
   const FailureTable &table = driver.kind->failures;
   std::string meaning =
       &row == &table.other ? textOf(driver, failure.result) : std::string(row.meaning);
-  std::string call = nameOf(driver, failure.result) + " from " + failure.function + ", " +
+  std::string call = nameOfResult(driver, failure.result) + " from " + failure.function + ", " +
                      failure.action + ", driver of " + driver.kind->platform + " " +
                      driver.kind->versionText(driver.version);
   return describeFailure(table, row, failure, meaning, call);

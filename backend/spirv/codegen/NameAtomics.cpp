@@ -134,7 +134,7 @@ static llvm::Value *nameLoad(llvm::LoadInst &load) {
                            {scope, semanticsOf(load.getOrdering())}, {});
 }
 
-static llvm::Value *nameOf(llvm::Instruction &instruction) {
+static llvm::Value *callInsteadOf(llvm::Instruction &instruction) {
   if (auto *update = llvm::dyn_cast<llvm::AtomicRMWInst>(&instruction))
     return nameUpdate(*update);
   if (auto *swap = llvm::dyn_cast<llvm::AtomicCmpXchgInst>(&instruction))
@@ -150,7 +150,7 @@ void tw::spirv::nameAtomics(llvm::Module &module) {
       if (instruction.isAtomic())
         atomics.push_back(&instruction);
   for (llvm::Instruction *atomic : atomics)
-    if (llvm::Value *named = nameOf(*atomic)) {
+    if (llvm::Value *named = callInsteadOf(*atomic)) {
       atomic->replaceAllUsesWith(named);
       atomic->eraseFromParent();
     }

@@ -198,7 +198,7 @@ static void padDot(DotOp op, const Extents &extents) {
 }
 
 /// Text that may access memory runs for copies of real elements in place of the padding.
-static void padAssembly(InlineAsmOp op, const Extents &extents) {
+static void padAssembly(tile::InlineAsmOp op, const Extents &extents) {
   if (op.getIsPure())
     return;
   OpBuilder builder(op);
@@ -208,13 +208,13 @@ static void padAssembly(InlineAsmOp op, const Extents &extents) {
 }
 
 /// Each value has extents of its own to be printed.
-static void padPrint(PrintOp op, const Extents &extents) {
+static void padPrint(tile::PrintOp op, const Extents &extents) {
   OpBuilder builder(op);
   for (auto [operand, value] : llvm::enumerate(op.getValues())) {
     auto own = extents.isPadded(value) ? builder.getDenseI64ArrayAttr(extents.of(value))
                                        : op.getExtentsAttr();
-    PrintOp::create(builder, op.getLoc(), op.prefixOf(operand), op.getHex(),
-                    op.getIsSigned()[operand], value, own);
+    tile::PrintOp::create(builder, op.getLoc(), op.prefixOf(operand), op.getHex(),
+                          op.getIsSigned()[operand], value, own);
   }
   op.erase();
 }
@@ -288,9 +288,9 @@ LogicalResult Padder::padOperation(Operation *op, Extents &extents) {
       .Case([&](ReduceOp reduce) { padReduce(reduce, extents); })
       .Case([&](ScanOp scan) { padScan(scan, extents); })
       .Case([&](DotOp dot) { padDot(dot, extents); })
-      .Case([&](InlineAsmOp assembly) { padAssembly(assembly, extents); })
-      .Case([&](PrintOp print) { padPrint(print, extents); })
-      .Case([&](AssertOp assertion) {
+      .Case([&](tile::InlineAsmOp assembly) { padAssembly(assembly, extents); })
+      .Case([&](tile::PrintOp print) { padPrint(print, extents); })
+      .Case([&](tile::AssertOp assertion) {
         narrowMask(assertion, assertion.getMaskMutable(), extents.of(assertion.getCondition()));
       });
   return result;

@@ -4,7 +4,7 @@
 
 using namespace tw::warpsim;
 
-using Kind = Operand::Kind;
+using OperandKind = Operand::Kind;
 
 /// The first instruction of a kernel with this body.
 static Instruction first(const std::string &body) {
@@ -16,7 +16,7 @@ static Instruction first(const std::string &body) {
 static uint64_t literal(const std::string &statement) {
   Instruction instruction = first(statement);
   EXPECT_EQ(instruction.sources.size(), 1u);
-  EXPECT_EQ(instruction.sources.front().kind, Kind::Immediate);
+  EXPECT_EQ(instruction.sources.front().kind, OperandKind::Immediate);
   return instruction.sources.front().bits;
 }
 
@@ -51,7 +51,7 @@ TEST(Parse, FieldsOfModifiers) {
   EXPECT_TRUE(load.isReadOnlyCache);
   EXPECT_EQ(load.vectorWidth, 4);
   EXPECT_EQ(load.modifiers, ".L1::evict_last.L2::128B");
-  EXPECT_EQ(load.results[2].kind, Kind::Sink);
+  EXPECT_EQ(load.results[2].kind, OperandKind::Sink);
   EXPECT_EQ(load.address.offset, -16);
   Instruction atom = first("atom.acq_rel.sys.shared.cas.b64 %rd1, [%r1], %rd2, 5;");
   EXPECT_EQ(atom.atomOp, AtomOp::Cas);
@@ -83,7 +83,7 @@ TEST(Parse, PacksAndSpecialRegisters) {
   Instruction pack = first("mov.b64 %rd1, {%r1, 7};");
   EXPECT_EQ(pack.sources.size(), 2u);
   Instruction unpack = first("mov.b32 {_, %h2}, %r1;");
-  EXPECT_EQ(unpack.results[0].kind, Kind::Sink);
+  EXPECT_EQ(unpack.results[0].kind, OperandKind::Sink);
   EXPECT_EQ(unpack.results[1].reg.number, 2u);
   Instruction special = first("mov.u32 %r1, %lanemask_lt;");
   EXPECT_EQ(special.op, Op::MovSpecial);
@@ -116,7 +116,7 @@ TEST(Parse, VariablesHaveTheirPlaces) {
                                    "mov.b32 %r3, buffer;\n"));
   const Instruction *code = &program.code[size_t(program.findKernel("kernel")->begin)];
   EXPECT_EQ(code[0].address.offset, int64_t(kSharedBase) + 64 + 4);
-  EXPECT_EQ(code[0].address.base.kind, Kind::None);
+  EXPECT_EQ(code[0].address.base.kind, OperandKind::None);
   EXPECT_EQ(code[1].sources[0].bits, kGlobalBase);
   EXPECT_EQ(code[2].address.offset, int64_t(kConstBase) + 12);
   EXPECT_EQ(code[3].sources[0].bits, kSharedBase);
@@ -230,7 +230,7 @@ TEST(Parse, AHostFunctionGetsValues) {
   EXPECT_EQ(code[4].sources[1].reg.number, code[3].results[0].reg.number);
   EXPECT_EQ(code[4].results[0].reg.number, code[5].sources[0].reg.number);
   for (int i = 2; i < 6; ++i)
-    EXPECT_EQ(code[i].guard.kind, Kind::Register);
+    EXPECT_EQ(code[i].guard.kind, OperandKind::Register);
 }
 
 TEST(Parse, LocationsFollowTheCallsTheyAreInlinedAt) {
