@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from . import errors as errors
 from . import language as language
-from . import libdevice as libdevice
 from .compile import CompiledKernel as CompiledKernel
 from .errors import CompilationError as CompilationError
 from .errors import CompileError as CompileError
@@ -26,7 +25,6 @@ from .explain import explain as explain
 from .export import export as export
 from .language.sizes import bucket as bucket
 from .language.sizes import next_power_of_2 as next_power_of_2
-from .libdevice.extern import extern_elementwise as extern_elementwise
 from .launch.annotated import dynamic as dynamic
 from .launch.annotated import static as static
 from .launch.arguments import reinterpret as reinterpret
@@ -34,7 +32,6 @@ from .launch.devices import current_device as current_device
 from .launch.devices import device as device
 from .launch.devices import list_devices as list_devices
 from .launch.devices import synchronize as synchronize
-from .launch.host_descriptor import TensorDescriptor as TensorDescriptor
 from .launch.jit import JITFunction as JITFunction
 from .launch.jit import jit as jit
 from .launch import tiers as _tiers
@@ -44,11 +41,9 @@ from .native import targets as targets
 from .native.knobs import freeze as freeze
 from .native.version import __version__ as __version__
 
-language.add_names(libdevice=libdevice, extern_elementwise=extern_elementwise)
 from .language import *  # noqa: E402, F403 (the language's names are the package's)
 # A handler of a signal may launch while a launch would import it: it would find half of it.
-from .language import methods as _methods  # noqa: E402, F401
-
+from .language.methods import METHODS as _METHODS  # noqa: F401 # pyright: ignore[reportUnusedImport]
 
 
 def _make_tiers(function: JITFunction, hot_launches: int, most_exact: int) -> _tiers.Tiers:
@@ -61,9 +56,12 @@ _tiers.register(_make_tiers)
 
 if TYPE_CHECKING:
     from . import jax as jax
+    from . import libdevice as libdevice
     from . import simulation as simulation
     from . import testing as testing
     from .export.package import Package as Package
+    from .launch.host_descriptor import TensorDescriptor as TensorDescriptor
+    from .libdevice.extern import extern_elementwise as extern_elementwise
     from .operators import TorchOp as TorchOp
     from .operators import torch_op as torch_op
     from .tuning.configurations import Config as Config
@@ -73,12 +71,16 @@ if TYPE_CHECKING:
     from .tuning.spaces import powers_of_two as powers_of_two
 else:
     from .language.absent import names_of
+    from .native import without_handlers as _without_handlers
 
     _refuse = names_of(__name__)
-    # Names that programs which only launch do not need are imported at its first use: name -> its module.
+    # Names that few programs need are imported at their first use: name -> its module.
+    _OF_KERNELS = {"libdevice": "", "extern_elementwise": "libdevice.extern"}
     _LATER = {
+        **_OF_KERNELS,
         **dict.fromkeys(("jax", "simulation", "testing"), ""),
         "Package": "export.package",
+        "TensorDescriptor": "launch.host_descriptor",
         **dict.fromkeys(("torch_op", "TorchOp"), "operators"),
         "autotune": "tuning.autotune",
         "heuristics": "tuning.heuristics",
@@ -89,12 +91,18 @@ else:
     def __getattr__(name: str) -> object:
         """A name of a part that few programs use, or the reason why there is no such name."""
         import importlib
+        import sys
 
         if name not in _LATER:
             return _refuse(name)
-        module = importlib.import_module(f".{_LATER[name] or name}", __name__)
+        path = f"{__name__}.{_LATER[name] or name}"
+        if name in _OF_KERNELS:
+            _without_handlers(lambda: importlib.import_module(path))
+        module = sys.modules.get(path) or importlib.import_module(path)
         globals()[name] = module if not _LATER[name] else getattr(module, name)
         return globals()[name]
 
     def __dir__() -> list[str]:
         return sorted({*globals(), *_LATER})
+
+    language.add_later({name: __getattr__ for name in _OF_KERNELS})

@@ -6,9 +6,9 @@ import dataclasses
 import enum
 import reprlib
 import sys
-import sysconfig
 import types
 from collections.abc import Iterator
+from functools import cache
 from typing import Any, cast
 
 from ..language import marks
@@ -45,7 +45,6 @@ _OF_ENUM = _SILENT | frozenset(
 _OF_MEMBERS = frozenset("_value_ _name_ __objclass__ _sort_order_".split())
 # Of Python itself, not of an environment that has the packages of users beside it.
 _PREFIXES = {"base": sys.base_prefix, "platbase": sys.base_exec_prefix}
-_LIBRARY = tuple({sysconfig.get_path(name, vars=_PREFIXES) for name in ("stdlib", "platstdlib")})
 _settled: dict[str, bool] = {}
 
 
@@ -61,12 +60,20 @@ def is_settled(module: str | None) -> bool:
     return known
 
 
+@cache
+def _library() -> tuple[str, ...]:
+    """The folders of Python's own modules."""
+    import sysconfig
+
+    return tuple({sysconfig.get_path(name, vars=_PREFIXES) for name in ("stdlib", "platstdlib")})
+
+
 def _is_of_python(root: str, loaded: types.ModuleType | None) -> bool:
     """Whether a name is that of Python's own module, and not of a file that hides it."""
     file = getattr(loaded, "__file__", None)
     if root not in sys.stdlib_module_names or root == "__main__":
         return False
-    return not isinstance(file, str) or file.startswith(_LIBRARY)
+    return not isinstance(file, str) or file.startswith(_library())
 
 
 def own_classes(kind: type) -> Iterator[type]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import enum
 import functools
-import hashlib
 import json
 import os
 import types
@@ -16,6 +15,7 @@ from ..language import static
 from .classes import (
     attributes_of, attributes_of_function, home_of, is_made_by_dataclass, is_settled, is_settled_function, variables_of
 )  # fmt: skip
+from .digests import digest_bytes
 from .host_code import MISSING, imported, read_code, resolve
 from .purity import is_environment, is_pure_module
 from .values import Json, NoObjects, Objects, encode_type, is_jit, plain_function
@@ -76,7 +76,7 @@ class _Walk:
             text = self.contents(value, 0)
         except _Opaque:
             return None
-        return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+        return digest_bytes(text.encode("utf-8", "surrogatepass"))
 
     def contents(self, value: Any, depth: int) -> str:
         self.items += 1
@@ -218,7 +218,7 @@ class _Walk:
         element_type = getattr(value, "dtype", None)
         if element_type is None or element_type.hasobject or value.nbytes > _MAX_ARRAY_BYTES:
             raise _Opaque
-        digest = hashlib.blake2b(value.tobytes(), digest_size=16).hexdigest()
+        digest = digest_bytes(value.tobytes())
         return f"{type(value).__name__}{element_type.descr}{value.shape}{digest}"
 
     def _state(self, value: Any, depth: int) -> str:

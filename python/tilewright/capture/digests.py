@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 
 
@@ -13,4 +12,6 @@ def digest_texts(*texts: str) -> str:
 
 def digest_bytes(content: bytes) -> str:
     """64 hex digits."""
+    import hashlib
+
     return hashlib.blake2b(content, digest_size=32).hexdigest()

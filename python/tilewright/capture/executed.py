@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import __future__
-import hashlib
 import linecache
 import os
 import stat
 import sys
-import textwrap
 import types
 from collections.abc import Iterator, Mapping
 
 from ..language import aggregates
+from .digests import digest_bytes
 from .source import keep_imported_text
 
 _MAX_FRAMES = 17
@@ -52,6 +51,8 @@ def keep_executed_source(function: types.FunctionType) -> None:
 
 def _texts_of_callers(wanted: str) -> Iterator[str]:
     """The strings around that have `wanted`, those of near callers first."""
+    import textwrap
+
     frame = sys._getframe(1)
     seen: set[str] = set()
     for _ in range(_MAX_FRAMES):
@@ -109,7 +110,7 @@ def _codes_in(text: str, wanted: types.CodeType) -> list[types.CodeType]:
 
 
 def _register(function: types.FunctionType, text: str, codes: list[types.CodeType]) -> None:
-    digest = hashlib.blake2b(text.encode(), digest_size=4).hexdigest()
+    digest = digest_bytes(text.encode())[:8]
     old, new = function.__code__.co_filename, f"<exec {digest}>"
     linecache.cache[new] = (len(text), None, text.splitlines(keepends=True), new)
     # Helpers without a decorator come from the same text.

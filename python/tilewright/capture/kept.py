@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
-from pathlib import Path
+from functools import cache
 from types import ModuleType
 
 from ..native import knobs
@@ -21,17 +21,26 @@ _MAKERS = (
 )  # fmt: skip
 
 
-def _own_digest() -> str:
-    """A digest of the text of the makers; empty where there is no text: then nothing is kept."""
-    own = Path(__file__)
+def _own_texts() -> list[bytes]:
+    folder, texts = os.path.dirname(__file__), list[bytes]()
     try:
-        texts = [own.with_name(f"{name}.py").read_bytes() for name in _MAKERS]
+        for name in _MAKERS:
+            with open(os.path.join(folder, f"{name}.py"), "rb") as file:
+                texts.append(file.read())
     except OSError:
-        return ""
-    return digest_texts(*(digest_bytes(text) for text in texts))
+        return []
+    return texts
 
 
-makers_digest = _own_digest()
+_TEXTS = _own_texts()
+
+
+@cache
+def makers_digest() -> str:
+    """A digest of the text of the makers; empty where there is no text: then nothing is kept."""
+    return digest_texts(*map(digest_bytes, _TEXTS)) if _TEXTS else ""
+
+
 # File -> its lines and their digest. Lines that did not change are the same objects.
 _file_digests: dict[str, tuple[tuple[str, ...], str]] = {}
 
@@ -42,7 +51,7 @@ def key_of(place: Place) -> str:
     Where the function ends is known only when it has been parsed.
     """
     return digest_texts(
-        sys.version, makers_digest, _digest_of_file(place), place.name, str(place.line)
+        sys.version, makers_digest(), _digest_of_file(place), place.name, str(place.line)
     )
 
 
@@ -62,7 +71,7 @@ def write(key: str, text: str) -> None:
 
 def _store() -> tuple[ModuleType | None, bytes]:
     settings = knobs.settings()
-    if not (settings.is_cache_enabled and settings.cache_directory and makers_digest):
+    if not (settings.is_cache_enabled and settings.cache_directory and makers_digest()):
         return None, b""
     try:
         return native(), os.fsencode(settings.cache_directory)

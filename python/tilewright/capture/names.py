@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple, cast
 
 from .nodes import chain_links
@@ -16,13 +15,12 @@ Scopes = tuple[set[str], ...]
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
-@dataclass
-class FreeNames:
+class FreeNames(NamedTuple):
     """`chains` holds ("tl", "math", "exp"); `attributes` every attribute of a local value."""
 
-    chains: dict[Chain, None] = field(default_factory=dict[Chain, None])
-    arguments: set[Chain] = field(default_factory=set[Chain])  # the chains passed to a call
-    attributes: dict[str, None] = field(default_factory=dict[str, None])
+    chains: dict[Chain, None]
+    arguments: set[Chain]  # the chains passed to a call
+    attributes: dict[str, None]
 
 
 class _Inside(NamedTuple):
@@ -58,7 +56,7 @@ class _Walk:
         self._uses: list[tuple[list[str], Chain, Scopes]] = []
 
     def found(self) -> FreeNames:
-        names = FreeNames(arguments=self._arguments)
+        names = FreeNames({}, self._arguments, {})
         for attributes, chain, scopes in self._uses:
             if chain and not any(chain[0] in scope for scope in scopes):
                 names.chains.setdefault(chain)

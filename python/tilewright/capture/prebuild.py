@@ -16,7 +16,7 @@ _FOLDERS = ("language", "libdevice")
 _DECORATORS = ("library_function", "library_method")
 
 
-def write(target: Path, package: Path = prebuilt.PACKAGE) -> None:
+def write(target: Path, package: Path = Path(prebuilt.PACKAGE)) -> None:
     """Make the records of every function that is written in the language."""
     index: dict[str, tuple[int, int]] = {}
     sections = b""

@@ -7,9 +7,9 @@ was made of, those functions are captured as all others are.
 from __future__ import annotations
 
 import json
+import os
 import sys
 import types
-from pathlib import Path
 from typing import BinaryIO
 
 from . import kept
@@ -17,8 +17,8 @@ from .digests import digest_bytes, digest_texts
 
 # The file: a line of JSON, {source file: [start, end] of its section}, then the sections. A section: a line
 # of JSON, {"key": ..., "functions": {place: [start, middle, end]}}, then facts and tree of each function.
-PACKAGE = Path(__file__).parent.parent
-FILE = PACKAGE / "_library.records"
+PACKAGE = os.path.dirname(os.path.dirname(__file__))
+FILE = os.path.join(PACKAGE, "_library.records")
 
 # Source file -> where in which bytes the facts and the tree of each function are.
 _Section = tuple[bytes, dict[str, list[int]]]
@@ -51,14 +51,15 @@ def place_of(line: int, name: str) -> str:
 
 def key_of(source: bytes) -> str:
     """Everything that the records of a source file depend on; empty where that is not known."""
-    makers = kept.makers_digest
+    makers = kept.makers_digest()
     return digest_texts(sys.version, makers, digest_bytes(source)) if makers else ""
 
 
 def _read_section(name: str) -> _Section:
     try:
-        source = (PACKAGE / name).read_bytes()
-        with FILE.open("rb") as file:
+        with open(os.path.join(PACKAGE, name), "rb") as file:
+            source = file.read()
+        with open(FILE, "rb") as file:
             section = _find_section(file, name)
         header, content = section.split(b"\n", 1)
         described = json.loads(header)

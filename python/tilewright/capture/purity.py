@@ -12,7 +12,6 @@ import dataclasses
 import functools
 import operator
 import os
-import pathlib
 import sys
 import types
 from collections.abc import Iterable, Mapping
@@ -293,6 +292,8 @@ def is_pure(module: str, name: str) -> bool:
     if root in _PURE_MODULES or root == "tilewright":
         return True
     if root == "pathlib":
+        import pathlib
+
         return hasattr(pathlib.PurePath, name)
     if root == "ntpath":
         root = "posixpath"

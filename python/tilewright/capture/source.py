@@ -6,11 +6,9 @@ import ast
 import inspect
 import linecache
 import sys
-import textwrap
 import types
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Union
+from typing import NamedTuple, Union
 
 FunctionNode = Union[ast.FunctionDef, ast.Lambda]
 
@@ -30,8 +28,7 @@ class SourceTooDeep(Exception):
         super().__init__(f"{source.file}:{self.line}: this is nested too deeply")
 
 
-@dataclass(frozen=True)
-class FunctionSource:
+class FunctionSource(NamedTuple):
     """A function's snippet. Line numbers of `node` are the file's own, from 1."""
 
     file: str
@@ -50,8 +47,7 @@ class FunctionSource:
         return len(text.encode()[:byte_column].decode(errors="replace")) + 1
 
 
-@dataclass(frozen=True)
-class Place:
+class Place(NamedTuple):
     """Where a function is defined, with the text as it was when it was asked for."""
 
     file: str
@@ -195,6 +191,8 @@ def _first_line(node: ast.FunctionDef) -> int:
 
 
 def _parse_file(place: Place) -> ast.Module:
+    import textwrap
+
     text = "".join(place.lines)
     for candidate in (text, textwrap.dedent(text)):
         try:

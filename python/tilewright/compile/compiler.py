@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from ..capture import Attribute
@@ -75,12 +74,15 @@ def compile_request(request: Request, times_passes: bool = False) -> CompiledKer
     if compiled.origin == "compiled":
         compiled.warn_of_spills()
     if settings.dump_directory:
-        dump(compiled, Path(settings.dump_directory))
+        dump(compiled, settings.dump_directory)
     return compiled
 
 
-def dump(kernel: CompiledKernel, directory: Path) -> None:
-    """Write every stage to `directory/NAME-KEY.STAGE`; a failure is a warning."""
+def dump(kernel: CompiledKernel, folder: str | os.PathLike[str]) -> None:
+    """Write every stage to `folder/NAME-KEY.STAGE`; a failure is a warning."""
+    from pathlib import Path
+
+    directory = Path(folder)
     stem = f"{re.sub(r'[^A-Za-z0-9_]', '_', kernel.name)}-{kernel.key[:12]}"
     try:
         os.makedirs(directory, exist_ok=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import hashlib
 import os
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -56,5 +55,7 @@ def _library(path: str, kernel: str) -> Library:
 
 @functools.lru_cache(maxsize=64)
 def _digest(path: str, state: tuple[int, ...]) -> str:
+    import hashlib
+
     with open(path, "rb") as file:
         return hashlib.sha256(file.read()).hexdigest()

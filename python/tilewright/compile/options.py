@@ -1,7 +1,6 @@
 """The options that a kernel is compiled for, and what a row about any option of a launch says."""
 
-from __future__ import annotations
-
+# Annotations are objects here: `COMPILED` reads them, and to evaluate texts takes its time.
 import math
 import os
 from collections.abc import Callable, Mapping

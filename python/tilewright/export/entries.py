@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import difflib
 import importlib.util
 import sys
 import traceback
@@ -13,7 +12,7 @@ from importlib.abc import Loader
 from pathlib import Path
 from typing import Any
 
-from ..native.errors import TilewrightError, with_visible_controls
+from ..native.errors import TilewrightError, nearest, with_visible_controls
 
 
 # What ast.literal_eval raises: of texts that spell nothing, or something too deep or too large.
@@ -28,8 +27,8 @@ def say(text: object) -> None:
 
 def suggestion(name: str, known: Iterable[str]) -> str:
     """A hint at the known name that is meant, if one is near."""
-    close = difflib.get_close_matches(name, list(known), n=1)
-    return f" (did you mean {close[0]}?)" if close else ""
+    close = nearest(name, known)
+    return f" (did you mean {close}?)" if close else ""
 
 
 def read_signature(text: str, names: list[str], constants: dict[str, Any]) -> dict[str, str]:

@@ -8,6 +8,7 @@ also `tilewright.triton.language` for kernels that come from Triton.
 from __future__ import annotations
 
 from builtins import tuple
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from . import (
@@ -44,7 +45,13 @@ if TYPE_CHECKING:
 else:
     from .absent import names_of
 
-    __getattr__ = names_of(__name__)
+    _refuse = names_of(__name__)
+
+    def __getattr__(name: str) -> Any:
+        """A name that is defined above the language, or the reason why there is no such name."""
+        if name not in _LATER:
+            return _refuse(name)
+        return globals().setdefault(name, _LATER[name](name))
 
 __all__ = [
     "UNSUPPORTED", "aggregate", "builtin", "constexpr", "constexpr_function", "constexpr_type",
@@ -61,7 +68,11 @@ __all__ += sorting.__all__
 __all__ += tile.__all__
 
 
-def add_names(**names: Any) -> None:
-    """Give the language names that are defined in folders above it."""
-    globals().update(names)
+_LATER: dict[str, Callable[[str], Any]] = {}
+
+
+def add_later(names: Mapping[str, Callable[[str], Any]]) -> None:
+    """Give the language names that are defined in folders above it; each is asked for by its name at
+    its first use."""
+    _LATER.update(names)
     __all__.extend(names)

@@ -7,13 +7,12 @@ passes a marker on, so that the compiler reports it at its line.
 
 from __future__ import annotations
 
-import difflib
 import sys
 import types
 from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
-from ..native.errors import AbsentNameError
+from ..native.errors import AbsentNameError, nearest
 from .marks import unsupported
 from .unsupported import UNSUPPORTED
 
@@ -89,5 +88,5 @@ def names_of(module: str) -> Callable[[str], NoReturn]:
 def _suggestion(module: str, name: str) -> str:
     """The name nearest to a misspelt one of a module of the language."""
     known = [] if name.startswith("_") else dir(sys.modules[module])
-    close = difflib.get_close_matches(name, known, n=1)
-    return f"; did you mean `{_ALIASES.get(module, module)}.{close[0]}`?" if close else ""
+    close = nearest(name, known)
+    return f"; did you mean `{_ALIASES.get(module, module)}.{close}`?" if close else ""

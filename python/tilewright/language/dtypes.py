@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import difflib
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
+from ..native.errors import nearest
 from .element_types import ELEMENT_TYPES, ElementType
 from .marks import Anything, constexpr_function, refuse_outside_kernel
 
@@ -43,8 +43,8 @@ class dtype:  # noqa: N801 (the language's name)
 
     def __init__(self, name: str) -> None:
         if name not in _BY_NAME:
-            close = [_MEANT[name]] if name in _MEANT else difflib.get_close_matches(name, _BY_NAME, n=1)
-            hint = f" (did you mean {close[0]}?)" if close else ""
+            close = _MEANT.get(name) or nearest(name, _BY_NAME)
+            hint = f" (did you mean {close}?)" if close else ""
             known = ", ".join(("void", *(row.name for row in ELEMENT_TYPES)))
             raise ValueError(f"unknown dtype {name!r}{hint}; known are {known}")
         row = _BY_NAME[name]

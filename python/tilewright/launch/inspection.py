@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import inspect
 import json
-import textwrap
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import hooks
 from .arguments.tracing import untraced
@@ -22,8 +20,7 @@ if TYPE_CHECKING:
     from .parameters import Parameter
 
 
-@dataclass(frozen=True)
-class Specialization:
+class Specialization(NamedTuple):
     """What a kernel is compiled for, as `jit(repr=)` sees it: the types of its parameters ("i32",
     "*fp32", "constexpr"), and the values that are compiled in."""
 
@@ -119,6 +116,8 @@ class Inspection:
     @property
     def src(self) -> str:
         """The text of the kernel's function, from `def` on; `_unsafe_update_src` replaces it."""
+        import textwrap
+
         lines = textwrap.dedent("".join(self.raw_src)).splitlines(keepends=True)
         first = next(i for i, line in enumerate(lines) if line.startswith(("def ", "async def ")))
         return "".join(lines[first:])

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 import inspect
 import operator
 import struct
 import types
 from collections.abc import Callable, Iterable, Mapping, Set
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, NamedTuple
 
 from . import annotated
 from ..native import knobs
@@ -18,7 +16,7 @@ from ..compile.facts import Facts, integer_facts, made_exact, scalar_facts
 from ..capture.record import namespace_of
 from ..compile import Options
 from ..compile.options import COMPILED
-from ..native.errors import LaunchError, UnsupportedError
+from ..native.errors import LaunchError, UnsupportedError, nearest
 from ..language import dtypes, static
 from ..compile.libraries import libraries_of
 from .parts import IS_TENSOR
@@ -30,8 +28,7 @@ MOST_WARPS = 1 << 20
 _MISSING: Any = inspect.Parameter.empty
 
 
-@dataclass
-class Parameter:
+class Parameter(NamedTuple):
     """One parameter of a kernel."""
 
     name: str
@@ -47,7 +44,7 @@ class Parameter:
     is_tensor: bool = False  # annotated tw.Tensor: passed with its shape and strides
     steps: bucket | None = None  # where a launch gives none: the size for another argument
 
-    NO_DEFAULT: ClassVar[Any] = inspect.Parameter.empty
+    NO_DEFAULT = inspect.Parameter.empty
 
     @property
     def is_constexpr(self) -> bool:
@@ -348,8 +345,8 @@ class Binder:
                 raise self._unknown("has no parameter", name, ())
 
     def _unknown(self, message: str, name: str, others: tuple[str, ...]) -> LaunchError:
-        close = difflib.get_close_matches(name, (*self.names, *others), n=1)
-        hint = f"did you mean `{close[0]}`?" if close else f"parameters: {self._list()}"
+        close = nearest(name, (*self.names, *others))
+        hint = f"did you mean `{close}`?" if close else f"parameters: {self._list()}"
         return self._error(f"{message} `{name}`", hint)
 
     def _list(self) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import pickle
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -41,6 +40,8 @@ class ByReference:
         while found is not None and found is not self:
             found, depth = getattr(found, "fn", None), depth + 1
         if found is None:
+            import pickle
+
             raise pickle.PicklingError(
                 f"the kernel {name} cannot be pickled: {module} has no such name at its top level. "
                 "Define it there with the decorator @tw.jit"

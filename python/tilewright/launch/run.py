@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import operator
 import sys
 from collections.abc import Mapping, Sequence
@@ -17,7 +16,7 @@ from .options import Chosen
 from .simulated import options_of_launch
 from ..compile import CompiledKernel
 from ..compile.options import COMPILED
-from ..native.errors import GridNameError, LaunchError, raise_report
+from ..native.errors import GridNameError, LaunchError, nearest, raise_report
 from ..native import knobs, native
 from ..native.targets import device_named
 
@@ -52,12 +51,12 @@ class GridArguments(dict[str, Any]):
     """The arguments and options of a launch by name, as the function of its grid gets them."""
 
     def __missing__(self, name: object) -> NoReturn:
-        close = difflib.get_close_matches(str(name), self, n=1)
+        close = nearest(str(name), self)
         there = ", ".join(f"`{known}`" for known in self if known not in COMPILED)
         raise GridNameError(
             f"the grid's function asks for `{name}`, but the launch has no such argument",
             code="TW0402",
-            hint=f"did you mean `{close[0]}`?" if close else f"it may ask for {there}",
+            hint=f"did you mean `{close}`?" if close else f"it may ask for {there}",
         )
 
 

@@ -7,7 +7,7 @@ import os
 import re
 import sys
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NoReturn
 
 Report = Mapping[str, Any]
@@ -166,6 +166,13 @@ def with_visible_controls(text: str) -> str:
     """The text with its control characters but tabs and line ends written out, as \\x1b: names of files may
     have some, and a terminal would obey them. Also the signs for the direction of writing."""
     return _CONTROLS.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """The one of the known names that a misspelt name probably means; empty where none is near."""
+    import difflib
+
+    return next(iter(difflib.get_close_matches(name, list(known), n=1)), "")
 
 
 def render(code: str, message: str, hint: str = "", severity: str = "error") -> str:

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib
-import mmap
 import os
-import shlex
 import sys
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass
-from pathlib import Path
 from typing import NamedTuple, Protocol
 from weakref import WeakSet
 
@@ -76,8 +71,7 @@ class Listener(Protocol):
         ...
 
 
-@dataclass(frozen=True)
-class Settings:
+class Settings(NamedTuple):
     """The knobs' values, read once at the first compilation or launch."""
 
     device: str  # empty: none was chosen
@@ -261,6 +255,8 @@ def read_settings() -> Settings:
 
 def build_tool(variable: str) -> list[str]:
     """The command that CC or AR names, as for make; empty where it is not set."""
+    import shlex
+
     return shlex.split(os.environ.get(variable, ""))
 
 
@@ -271,10 +267,8 @@ def cache_directory() -> str:
     # The XDG specification says that relative paths are to be ignored.
     if (xdg := os.environ.get("XDG_CACHE_HOME", "")) and os.path.isabs(xdg):
         return os.path.join(xdg, "tilewright")
-    try:
-        return str(Path.home() / ".cache" / "tilewright")
-    except RuntimeError:
-        return ""
+    home = os.path.expanduser("~")  # stays as it is where there is none
+    return "" if home == "~" else os.path.join(home, ".cache", "tilewright")
 
 
 def _value(name: str) -> str:
@@ -296,6 +290,8 @@ def _files(name: str) -> tuple[str, ...]:
 
 def _is_linker(path: str) -> bool:
     """Whether a file has the names of NVIDIA's linker library; it is not opened as a library."""
+    import mmap
+
     try:
         with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
             return content.find(b"__nvJitLinkCreate_") >= 0
@@ -325,11 +321,13 @@ def _number(name: str) -> int:
 
 
 def _warn_of_unknown_names() -> None:
+    from .errors import nearest
+
     for name in sorted(os.environ):
         if not name.startswith(PREFIX) or name[len(PREFIX) :] in KNOBS:
             continue
-        close = difflib.get_close_matches(name[len(PREFIX) :], KNOBS, n=1)
-        hint = f"; did you mean {PREFIX}{close[0]}?" if close else ""
+        close = nearest(name[len(PREFIX) :], KNOBS)
+        hint = f"; did you mean {PREFIX}{close}?" if close else ""
         _warn(f"the environment variable {name} means nothing to Tilewright{hint}")
 
 

@@ -6,7 +6,6 @@ request and of its result is text, numbers and bytes: no code travels, and nothi
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -71,4 +70,6 @@ def compile_packed(packed: Mapping[str, Any]) -> dict[str, Any]:
 
 def digest_of(content: bytes) -> str:
     """The digest of a result's bytes on their way between processes."""
+    import hashlib
+
     return hashlib.sha256(content).hexdigest()

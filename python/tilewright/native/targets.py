@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 import os
-import platform
 import sys
 from functools import lru_cache
-from pathlib import Path
 from typing import Any, NamedTuple
 
-from .errors import LaunchError, raise_report
+from .errors import LaunchError, nearest, raise_report
 from . import native
 
 _REGISTERS = 64 << 10  # of a processor that says nothing of them
@@ -90,8 +87,8 @@ def unknown_device(name: str) -> LaunchError:
     kind = name.partition(":")[0]
     has_variants = any(other.startswith(kind + ":") for other in known)
     report = native().check_target(name) if has_variants else None
-    close = difflib.get_close_matches(name.lower(), known, n=1)
-    hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(known)}"
+    close = nearest(name.lower(), known)
+    hint = f"did you mean {close!r}?" if close else f"there are {', '.join(known)}"
     return LaunchError(
         f"this build has no device {name!r}",
         code="TW0401",
@@ -129,7 +126,7 @@ class TargetName(str):
     @property
     def arch(self) -> int | str:
         """The compute capability times ten, or the processor."""
-        arch = device_named(self).arch or self.partition(":")[2] or platform.machine()
+        arch = device_named(self).arch or self.partition(":")[2] or os.uname().machine
         return int(arch) if arch.isdigit() and device_named(self).is_gpu else arch
 
     @property
@@ -170,6 +167,8 @@ def properties_of(device: str) -> dict[str, int]:
 @lru_cache(maxsize=None)
 def cache_bytes() -> int:
     """The size of a core's second-level cache in bytes; 1 MiB where the system does not say."""
+    from pathlib import Path
+
     for index in Path("/sys/devices/system/cpu/cpu0/cache").glob("index*"):
         try:
             if (index / "level").read_text().strip() == "2":

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from ..native.errors import LaunchError, render, warn_user
+from ..native.errors import LaunchError, nearest, render, warn_user
 from ..launch.arguments import constexpr_key
 
 Arguments = dict[str, Any]
@@ -124,8 +123,8 @@ def misfit_of_space(fn: Any, what: str, hint: str) -> LaunchError:
 
 def names_like(name: str, known: list[str]) -> str:
     """A hint at the name that is meant, or at all that there are."""
-    close = difflib.get_close_matches(name, known, n=1)
-    return f"did you mean `{close[0]}`?" if close else f"parameters: {', '.join(known)}"
+    close = nearest(name, known)
+    return f"did you mean `{close}`?" if close else f"parameters: {', '.join(known)}"
 
 
 def checked_limits(fn: Any, budget: Any, check: Any, tolerance: Any) -> None:

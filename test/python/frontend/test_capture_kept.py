@@ -200,7 +200,7 @@ def test_key_of_a_record_covers_what_it_is_made_of(monkeypatch: pytest.MonkeyPat
     assert kept.key_of(Place("b.py", 1, "f", lines)) in keys  # the path does not count
     monkeypatch.setattr(sys, "version", "another Python")
     keys.add(kept.key_of(Place("a.py", 1, "f", lines)))
-    monkeypatch.setattr(kept, "makers_digest", "another capture")
+    monkeypatch.setattr(kept, "makers_digest", lambda: "another capture")
     keys.add(kept.key_of(Place("a.py", 1, "f", lines)))
     assert len(keys) == 6
 

@@ -128,6 +128,26 @@ def test_importing_the_language_imports_no_framework():
     assert not {"torch", "numpy", "tilewright._native"} & set(loaded)
 
 
+def test_importing_the_package_imports_nothing_slow_that_few_programs_use():
+    loaded = set(run("import tilewright\nprint(*sys.modules)").split())
+    slow = {"difflib", "hashlib", "mmap", "pathlib", "pickle", "platform", "shlex", "sysconfig", "uuid"}
+    begun = set(run("print(*sys.modules)").split())  # a virtual environment may bring some itself
+    assert not slow & (loaded - begun)
+    assert not {"tilewright._native", "tilewright.libdevice", "tilewright.explain.gather"} & loaded
+
+
+def test_names_that_come_later_are_the_same_in_the_language():
+    import tilewright.language
+
+    later = run(
+        "import tilewright as tw\n"
+        "print(tw.language.libdevice is tw.libdevice, 'libdevice' in dir(tw), tw.libdevice.erf.__name__)\n"
+        "print(tw.language.extern_elementwise is tw.extern_elementwise)\n"
+    )
+    assert later.split() == ["True", "True", "erf", "True"]
+    assert "libdevice" in tilewright.language.__all__
+
+
 def test_unmodified_script_runs_with_triton_names(tmp_path: Path):
     script = tmp_path / "script.py"
     script.write_text(

@@ -74,7 +74,7 @@ def test_records_are_those_that_are_made_of_the_text(
 def test_edited_library_is_captured_from_its_text(package: Path):
     from_text, found = digests(package)
     assert not found
-    run(package, "-m", "tilewright.capture.prebuild", str(package / prebuilt.FILE.name))
+    run(package, "-m", "tilewright.capture.prebuild", str(package / Path(prebuilt.FILE).name))
     from_records, found = digests(package)
     assert found and from_records == from_text
     source = package / "language" / "library.py"

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import functools
+import os
 import sys
-import traceback
-from pathlib import Path
 from typing import Any
 
 from ...native.errors import TilewrightError
 
-_OWN = str(Path(__file__).resolve().parents[2])
+_OWN = os.path.realpath(f"{__file__}/../../..")
 
 
 def as_traced(error: TilewrightError) -> TilewrightError:
@@ -19,6 +18,8 @@ def as_traced(error: TilewrightError) -> TilewrightError:
     guards: Any = sys.modules.get("torch._guards")
     if "torch._dynamo.exc" not in sys.modules or guards.TracingContext.try_get() is None:
         return error
+    import traceback
+
     stack = guards.TracingContext.extract_stack()
     users = [frame for frame in stack if not frame.filename.startswith(_OWN)]
     return _traced_class(type(error))(error, traceback.StackSummary.from_list(users))

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import threading
-import uuid
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
 from ...capture import capture, is_jit
+from ...capture.digests import digest_bytes
 from ...compile import CompiledKernel
 from ...compile.options import Options
 from ...language.dtypes import dtype
@@ -224,7 +223,7 @@ class Operator:
         fn = self.inside.fn
         texts = [fn.__module__, fn.__qualname__, _meaning_of(self.inside), description]
         texts += [*map(_text_of, objects), *self.written]
-        digest = hashlib.blake2b("\0".join(texts).encode(), digest_size=8).hexdigest()
+        digest = digest_bytes("\0".join(texts).encode())[:16]
         name = f"{self.kernel_name}_{digest}"
         taken = 1
         while name in _by_name:
@@ -352,4 +351,4 @@ def _text_of(value: Any) -> str:
         return f"({' '.join(map(_text_of, cast('Sequence[Any]', value)))})"
     if isinstance(value, type):
         return f"{value.__module__}.{value.__qualname__}"
-    return uuid.uuid4().hex
+    return os.urandom(16).hex()
