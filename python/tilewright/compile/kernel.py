@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import re
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -18,7 +19,6 @@ from .perf_map import add_ranges
 from .request import Request
 from .stages import StageTexts, binary_stage_of, inspect, inspect_with_reports, stages_of
 
-_VECTOR_REGISTERS = 32  # of a core, with AVX-512
 # Bytes of spilled registers of a thread from which on a compilation warns: beside them, those of few
 # values around a loop cost little.
 _MANY_SPILLED_BYTES = 256
@@ -30,8 +30,8 @@ class CompiledKernel:
     `asm` maps a stage (tile, lowered, llvm, asm, ...) to its text, `milliseconds` a part of the
     compilation to its duration, `origin` is "compiled", "disk" or "memory", `key` identifies
     everything that the binary depends on. `compiled[grid](*arguments)` launches it again.
-    `resources` has what a GPU's program takes; `n_regs`, `n_spills` and `shared` have values of use to
-    callers that size a grid by them on every device.
+    `resources` has what a GPU's program takes; `n_regs`, `n_spills` and `shared` are there for callers
+    that size a grid by them on every device.
     """
 
     kernel_function: Any = None  # the JITFunction that it was compiled for
@@ -115,11 +115,14 @@ class CompiledKernel:
     @lazy_attribute
     def n_regs(self) -> int:
         """Registers of a thread, as the assembler counted them; on a simulated GPU those of the code for the
-        GPU itself, which is compiled for it now. On processors the vector registers of a core. Raises
-        AbsentNameError, an AttributeError, on a GPU for whose code there is no assembler."""
-        if not self.device.is_gpu:
-            return _VECTOR_REGISTERS
-        registers = self.native.resources.get("registers", 0) or self._registers_of_hardware()
+        GPU itself, which is compiled for it now. On processors the vector registers that the code names,
+        and for the device reference those of the processor's code. Raises AbsentNameError, an
+        AttributeError, on a GPU for whose code there is no assembler."""
+        registers = self.native.resources.get("registers", 0)
+        if not registers and self.device.is_gpu:
+            registers = self._registers_of_hardware()
+        elif not registers:
+            registers = self._registers_of_processor()
         if registers:
             return registers
         raise AbsentNameError(
@@ -136,6 +139,12 @@ class CompiledKernel:
         text, reports = inspect_with_reports(request, "resources")
         failed = any(report["severity"] == "error" for report in reports)
         return 0 if failed else json.loads(text).get("registers", 0)
+
+    def _registers_of_processor(self) -> int:
+        """The number of vector registers in the code of a processor; of others where it has no vectors."""
+        device = self.request.device if "asm" in self.asm else "cpu"
+        code = inspect(self.request._replace(device=device), "asm")
+        return len(set(re.findall(r"%[xyz]mm(\d+)", code)) or set(re.findall(r"%r\w+", code)))
 
     @property
     def n_spills(self) -> int:

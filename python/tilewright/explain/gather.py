@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -12,12 +13,13 @@ from typing import Any
 
 from ..compile import Request, stages_of
 from ..compile.stages import inspect_with_reports
+from ..native import disassembler
 from ..native.errors import Report, is_remark
 from ..native.targets import device_named, hardware_of
-from ..tuning.model.gpu import Gpu, bytes_of_element, gpu_named, limits
+from ..tuning.model.gpu import Gpu, bytes_of_element, known_gpu, limits
 from .derived import derived_findings
 from .facts import Explanation, LineFacts, Occupancy, Roofline, Shared
-from .instructions import inside, read_code
+from .instructions import SASS, SPIRV, Code, inside, read_code
 from .layouts import Move, moves_of
 from .locations import Located
 from .passes import changes_of
@@ -53,7 +55,9 @@ def gather(request: Request) -> Explanation:
     with tempfile.TemporaryDirectory(prefix="tilewright-explain-") as folder:
         text, reports = _compile(request, folder)
         _read_dumps(found, sorted(Path(folder).glob("*/*")))
-    errors = [report for report in reports if report["severity"] == "error"]
+        errors = [report for report in reports if report["severity"] == "error"]
+        if not errors and "ptx" in stages_of(request.device):
+            found.code = _disassembled(request, folder) or found.code
     found.error = errors[0]["rendered"] if errors else ""
     found.reports = [report for report in reports if is_remark(report)]
     found.findings = findings_of(found.reports, found.file)
@@ -83,7 +87,24 @@ def _read_dumps(found: Explanation, files: Sequence[Path]) -> None:
     found.reached = re.sub(r"^\d+-", "", files[-1].stem) if files else ""
     for file in files:
         if language := _LANGUAGES.get(file.suffix.removeprefix(".")):
+            if device_named(found.target).backend == "opencl":
+                language = SPIRV
             found.code = read_code(file.read_text(), language)
+
+
+def _disassembled(request: Request, folder: str) -> Code | None:
+    """The machine code of one of NVIDIA's GPUs; None where an assembler or the disassembler is missing."""
+    program = disassembler()
+    if not program:
+        return None
+    binary, reports = inspect_with_reports(request, "cubin", locations=True)
+    if any(report["severity"] == "error" for report in reports) or not binary:
+        return None
+    file = Path(folder) / "kernel.cubin"
+    file.write_bytes(binary)
+    shown = subprocess.run([program, "-g", "-c", str(file)], capture_output=True, text=True)
+    # A disassembler may be older than the architecture.
+    return read_code(shown.stdout, SASS) if shown.returncode == 0 else None
 
 
 def _plan(request: Request, found: Explanation) -> Plan | None:
@@ -118,7 +139,9 @@ def _read_resources(found: Explanation, resources: dict[str, Any]) -> None:
     found.shared = [Shared(b["name"], b["offset"], b["bytes"]) for b in buffers]
     found.resources = resources
     device = device_named(found.target)
-    gpu = gpu_named(device.arch)
+    gpu = known_gpu(device.arch)
+    if gpu is None:
+        return
     warps = max(1, resources.get("threads", device.warp_size) // device.warp_size)
     room = limits(
         gpu,

@@ -156,7 +156,9 @@ def _stage_lines(found: Explanation) -> Iterator[tuple[str, list[Line]]]:
         if stage == "llvm":
             yield stage, lines_of_llvm(text)
         elif stage in _CODE_STAGES:
-            language = found.code.language if found.code else _CODE_STAGES[stage]
+            language = _CODE_STAGES[stage]
+            if language != "PTX" and found.code:
+                language = found.code.language
             yield stage, [Line(*row) for row in lines_of_code(text, language, found.file)]
         else:
             yield stage, Located(text, found.file).lines

@@ -59,6 +59,34 @@ def _ptx_access(parts: list[str]) -> Kind:
     return Kind(f"{space} {verb}", bits * vector // 8)
 
 
+# The words of NVIDIA's machine code, by the beginnings of their names; the first that fits counts.
+_SASS = (
+    ("LDGSTS", "async copy"), ("LDGDEPBAR", "wait"), ("LDG", "global load"), ("STG", "global store"),
+    ("LDSM", "shared load"), ("LDS", "shared load"), ("STSM", "shared store"), ("STS", "shared store"),
+    ("LDL", "stack load"), ("STL", "stack store"), ("UTMALDG", "box copy"), ("UTMASTG", "box copy"),
+    ("ATOM", "atomic"), ("RED", "atomic"), ("UBLKRED", "atomic"), ("BAR", "barrier"),
+    ("UCGABAR", "barrier"), ("SYNCS", "barrier"), ("DEPBAR", "wait"), ("UTMACMDFLUSH", "wait"),
+    ("SHFL", "shuffle"), ("BRA", "branch"), ("BRX", "branch"), ("CALL", "call"),
+)  # fmt: skip
+_SASS_BYTES = {"128": 16, "64": 8, "U16": 2, "S16": 2, "U8": 1, "S8": 1}
+
+
+def kind_of_sass(name: str, operands: str) -> Kind:
+    """The kind of an instruction of NVIDIA's machine code."""
+    del operands
+    opcode, *parts = name.split(".")
+    if opcode.endswith("MMA") and opcode != "FMMA":
+        return Kind("matrix", 0, name)
+    if opcode == "WARPGROUP":
+        return Kind("wait") if parts[:1] == ["DEPBAR"] else OTHER
+    word = next((word for start, word in _SASS if opcode.startswith(start)), "other")
+    if not word.endswith(("load", "store", "async copy")):
+        return Kind(word)
+    if opcode in ("LDSM", "STSM"):
+        return Kind(word, 4 * int(parts[-1] if parts[-1].isdigit() else 1), opcode)
+    return Kind(word, next((_SASS_BYTES[part] for part in parts if part in _SASS_BYTES), 4))
+
+
 _AMD_WIDTHS = {
     "ubyte": 1, "sbyte": 1, "byte": 1, "ushort": 2, "sshort": 2, "short": 2, "dword": 4,
     "dwordx2": 8, "dwordx3": 12, "dwordx4": 16,

@@ -154,22 +154,38 @@ class _Walk:
 
     def _loop(self, loop: Operation, trips: Formula) -> None:
         line = self._line_of_loop(loop)
-        own = Formula.of(f"trips of line {line}")
+        own, carried, starts = Formula.of(f"trips of line {line}"), loop.arguments, loop.operands
         if loop.name == "scf.for":
-            low, high, step = (self.known.get(name) for name in loop.operands[:3])
+            low, high, step = (self.known.get(name) for name in starts[:3])
             if low and high and step:
                 own = quotient_up(high.base - low.base, step.base)
-            counter, *carried = loop.arguments
-            self.known[counter] = _Value(Formula.of(f"counter of line {line}"))
-            for inside, outside in zip(carried, loop.operands[3:]):
-                self.known[inside] = self.known.get(outside)
-        inside = [op.name for op in loop.body]
-        place = len(self.plan.loops)
-        self.block(loop.body, trips * own)
+            self.known[carried[0]] = _Value(Formula.of(f"counter of line {line}"))
+            carried, starts = carried[1:], starts[3:]
+        self.known.update(zip(carried, map(self.known.get, starts)))
+        inside = [op.name for op in (*loop.body, *loop.otherwise)]
+        # A first walk, which counts nothing, finds which values keep their strides.
+        kept, place = self.plan, len(self.plan.loops)
+        for self.plan, times in ((Plan(), _ONE), (kept, trips * own)):
+            self.block(loop.body, times)
+            self._carry(loop.second, _last_operands(loop.body, "scf.condition")[1:])
+            self.block(loop.otherwise, times)
+            self._join(carried, _last_operands(loop.otherwise or loop.body, "scf.yield"))
         counts = inside.count("tile.load"), inside.count("tile.dot")
         self.plan.loops.insert(place, LoopPlan(line, own, *counts))
-        for result, name in zip(loop.results, loop.arguments[1:]):
-            self.known[result] = self.known.get(name)
+        self._carry(loop.results, loop.second or carried)
+
+    def _carry(self, names: Sequence[str], sources: Sequence[str]) -> None:
+        """Know of names what is known of others."""
+        self.known.update(zip(names, map(self.known.get, sources)))
+
+    def _join(self, carried: Sequence[str], yielded: Sequence[str]) -> None:
+        """Forget the strides of what a loop carries that are others in its next iteration."""
+        for name, end in zip(carried, yielded):
+            begin, after = self.known.get(name), self.known.get(end)
+            if begin:
+                later = after.strides if after else (None,) * len(begin.strides)
+                steps = (x if x == y else None for x, y in zip(begin.strides, later))
+                self.known[name] = begin._replace(strides=tuple(steps))
 
     def _line_of_loop(self, loop: Operation) -> int:
         """The line of a loop; its location stands behind what closes it."""
@@ -257,6 +273,11 @@ class _Walk:
         # Numbers that are loaded or computed otherwise are only known by where they come from.
         opaque = Formula.of(f"value of line {self.line(operation)}")
         return derived or _Value(opaque, (None,) * rank)
+
+
+def _last_operands(body: Sequence[Operation], name: str) -> list[str]:
+    """The operands of what ends a block, if it has that name."""
+    return body[-1].operands if body and body[-1].name == name else []
 
 
 def _is_float_arithmetic(operation: Operation) -> bool:

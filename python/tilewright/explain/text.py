@@ -79,6 +79,8 @@ def resources_of(found: Explanation) -> Iterator[str]:
             yield f"{registers} registers"
             spilled = taken.get("spill_bytes", 0)
             yield f"{spilled} bytes spilled a thread" if spilled else "no spills"
+        elif device_named(found.target).backend == "opencl":
+            yield "registers and spills are not known: the driver of a device gives them out"
         else:
             yield "registers and spills are not known: no assembler of PTX is installed"
         yield f"{taken.get('shared_bytes', 0)} bytes of shared memory"
@@ -86,8 +88,14 @@ def resources_of(found: Explanation) -> Iterator[str]:
         sizes = [loop.last - loop.first + 1 for loop in found.code.innermost()]
         inner = f", innermost loops of up to {max(sizes)}" if sizes else ""
         yield f"{len(found.code.instructions)} instructions of {found.code.language}{inner}"
-    if found.code and found.code.language == "PTX":
-        yield "lines count PTX, which the assembler turns into machine code"
+    if found.code and (note := _OF_LINES.get(found.code.language)):
+        yield note
+
+
+_OF_LINES = {
+    "PTX": "lines count PTX, as the package nvidia-cuda-nvdisasm is missing, which shows machine code",
+    "SPIR-V": "it names no lines of the source, and the driver turns it into machine code",
+}
 
 
 def occupancy_of(found: Explanation) -> Iterator[str]:
@@ -129,7 +137,7 @@ def _findings(found: Explanation, style: _Style) -> Iterator[str]:
     told: set[str] = set()
     for alike in list(groups.values())[:_FIRST_SCREEN]:
         first = alike[0]
-        places = ", ".join(_place(found, finding) for finding in alike)
+        places = ", ".join(dict.fromkeys(_place(found, finding) for finding in alike))
         text = f"{_clean(first.message)} [{first.code}]" if first.code else _clean(first.message)
         for row in textwrap.wrap(f"{places}: {text}", _WIDTH, subsequent_indent="    "):
             yield style(row, _RED if first.rank <= _BAD_RANK else _YELLOW)

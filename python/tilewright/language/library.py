@@ -14,7 +14,7 @@ from typing import Any
 from .dtypes import dtype, float32, int32, int64, tensor, uint32
 from .elementwise import exp
 from .marks import library_function, library_method
-from .static import constexpr
+from .static import Axis, OptionalAxis, constexpr
 from .machine import checks_overflow
 from .tile import (
     PropagateNan,
@@ -199,7 +199,7 @@ def _check_sum(total, exact):
 
 @library_method
 def sum(
-    input: tensor, axis: constexpr = None, keep_dims: constexpr = False, dtype: constexpr = None
+    input: tensor, axis: OptionalAxis = None, keep_dims: constexpr = False, dtype: constexpr = None
 ) -> tensor:
     """The sum along `axis`, or of all elements.
 
@@ -214,14 +214,14 @@ def sum(
 
 
 @library_method
-def xor_sum(input: tensor, axis: constexpr = None, keep_dims: constexpr = False) -> tensor:
+def xor_sum(input: tensor, axis: OptionalAxis = None, keep_dims: constexpr = False) -> tensor:
     """The bitwise exclusive or of integers along `axis`, or of all elements."""
     static_assert(input.dtype.is_int(), "xor_sum takes integers")
     return reduce(input, axis, _exclusive_or, keep_dims=keep_dims)
 
 
 @library_method
-def reduce_or(input: tensor, axis: constexpr = None, keep_dims: constexpr = False) -> tensor:
+def reduce_or(input: tensor, axis: OptionalAxis = None, keep_dims: constexpr = False) -> tensor:
     """The bitwise or of integers along `axis`, or of all elements."""
     static_assert(input.dtype.is_int(), "reduce_or takes integers")
     return reduce(input, axis, _or, keep_dims=keep_dims)
@@ -238,7 +238,7 @@ def _check_propagation(propagate_nan: constexpr) -> None:
 @library_method
 def max(
     input: tensor,
-    axis: constexpr = None,
+    axis: OptionalAxis = None,
     return_indices: constexpr = False,
     return_indices_tie_break_left: constexpr = True,
     keep_dims: constexpr = False,
@@ -265,7 +265,7 @@ def max(
 @library_method
 def min(
     input: tensor,
-    axis: constexpr = None,
+    axis: OptionalAxis = None,
     return_indices: constexpr = False,
     return_indices_tie_break_left: constexpr = True,
     keep_dims: constexpr = False,
@@ -287,7 +287,7 @@ def min(
 @library_method
 def argmax(
     input: tensor,
-    axis: constexpr,
+    axis: Axis,
     tie_break_left: constexpr = True,
     keep_dims: constexpr = False,
 ) -> tensor:
@@ -299,7 +299,7 @@ def argmax(
 @library_method
 def argmin(
     input: tensor,
-    axis: constexpr,
+    axis: Axis,
     tie_break_left: constexpr = True,
     keep_dims: constexpr = False,
 ) -> tensor:
@@ -327,7 +327,7 @@ def histogram(input: tensor, num_bins: constexpr, mask: Value | None = None) -> 
 
 @library_method
 def cumsum(
-    input: tensor, axis: constexpr = 0, reverse: constexpr = False, dtype: constexpr = None
+    input: tensor, axis: Axis = 0, reverse: constexpr = False, dtype: constexpr = None
 ) -> tensor:
     """Running sums along `axis`, from the end when `reverse`; types as for `sum`."""
     terms = _widen_for_sum(input, dtype)
@@ -338,7 +338,7 @@ def cumsum(
 
 
 @library_method
-def cumprod(input: tensor, axis: constexpr = 0, reverse: constexpr = False) -> tensor:
+def cumprod(input: tensor, axis: Axis = 0, reverse: constexpr = False) -> tensor:
     """Running products along `axis`, from the end when `reverse`; types as for `sum`."""
     return associative_scan(_widen_for_sum(input, None), axis, _multiply, reverse=reverse)
 
@@ -357,7 +357,7 @@ def sigmoid(x: tensor) -> tensor:
 @library_method
 def softmax(
     x: tensor,
-    dim: constexpr = None,
+    dim: OptionalAxis = None,
     keep_dims: constexpr = False,
     ieee_rounding: constexpr = False,
 ) -> tensor:
@@ -438,7 +438,7 @@ def ravel(x: tensor, can_reorder: constexpr = False) -> tensor:
 
 
 @library_method
-def squeeze(x: tensor, dim: constexpr) -> tensor:
+def squeeze(x: tensor, dim: Axis) -> tensor:
     """`x` without dimension `dim`, whose extent must be 1."""
     axis: constexpr = dim + len(x.shape) if dim < 0 else dim
     static_assert(x.shape[axis] == 1, "squeeze takes a dimension of extent 1")
@@ -446,7 +446,7 @@ def squeeze(x: tensor, dim: constexpr) -> tensor:
 
 
 @library_method
-def unsqueeze(x: tensor, dim: constexpr) -> tensor:
+def unsqueeze(x: tensor, dim: Axis) -> tensor:
     """`x` with a dimension of extent 1 at `dim`."""
     return expand_dims(x, dim)
 
@@ -461,7 +461,7 @@ def interleave(a: tensor, b: tensor) -> tensor:
 
 
 @library_method
-def flip(x: tensor, dim: constexpr = None) -> tensor:
+def flip(x: tensor, dim: OptionalAxis = None) -> tensor:
     """`x` in reverse order along `dim`, by default the last dimension."""
     axis: constexpr = len(x.shape) - 1 if dim is None else dim
     last: constexpr = x.shape[axis] - 1

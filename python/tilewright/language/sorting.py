@@ -11,7 +11,7 @@ from .library import _exclusive_or
 from .machine import compiled_for
 from .marks import library_function, library_method
 from .sizes import next_power_of_2
-from .static import constexpr
+from .static import OptionalAxis, constexpr
 from .tile import (
     arange,
     broadcast_to,
@@ -73,7 +73,7 @@ def _compare_exchange(x, bit: constexpr, turn: constexpr, descending: constexpr)
 
 
 @library_method
-def bitonic_merge(x: tensor, dim: constexpr = None, descending: constexpr = False) -> tensor:
+def bitonic_merge(x: tensor, dim: OptionalAxis = None, descending: constexpr = False) -> tensor:
     """Sort, along the last dimension, what first rises and then falls."""
     static_assert(dim is None or dim == -1 or dim == len(x.shape) - 1,
                   "sorting works along the last dimension")  # fmt: skip
@@ -95,7 +95,7 @@ def _runs_on_vectors():
 
 
 @library_method
-def sort(x: tensor, dim: constexpr = None, descending: constexpr = False) -> tensor:
+def sort(x: tensor, dim: OptionalAxis = None, descending: constexpr = False) -> tensor:
     """`x` sorted along its last dimension, whose extent is a power of two; not stable."""
     static_assert(dim is None or dim == -1 or dim == len(x.shape) - 1,
                   "sorting works along the last dimension")  # fmt: skip
@@ -126,7 +126,7 @@ def _first_rising(a, b):
 
 @library_method
 def topk(
-    x: tensor, k: constexpr, dim: constexpr = None, descending: constexpr = True
+    x: tensor, k: constexpr, dim: OptionalAxis = None, descending: constexpr = True
 ) -> tensor:
     """The k largest elements along the last dimension, largest first.
 

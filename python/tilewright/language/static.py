@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias, Union
 
 from .constant import unwrap as unwrap
 
@@ -20,6 +20,13 @@ else:
     from .marks import Anything
 
     constexpr = Anything.value
+
+# Axes of tiles are compile-time values; type checkers see which ones.
+if TYPE_CHECKING:
+    Axis: TypeAlias = int
+    OptionalAxis: TypeAlias = Union[int, None]
+else:
+    Axis = OptionalAxis = constexpr
 
 
 class constexpr_type:  # noqa: N801 (Triton's name)

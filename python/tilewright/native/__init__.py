@@ -140,6 +140,20 @@ def assemblers_of_packages() -> list[str]:
     return [path for path in found if os.path.isfile(path)]
 
 
+def disassembler() -> str:
+    """NVIDIA's program that shows machine code, of the package nvidia-cuda-nvdisasm or of PATH; empty where
+    there is none."""
+    import glob
+    import shutil
+
+    packaged = (
+        path
+        for root in _folders_of("nvidia")
+        for path in sorted(glob.glob(os.path.join(glob.escape(root), "*", "bin", "nvdisasm")))
+    )
+    return next(packaged, None) or shutil.which("nvdisasm") or ""
+
+
 def opencl_libraries() -> list[str]:
     """OpenCL's libraries: the loader of drivers that the system has, as "", and Intel's driver of processors
     where the package intel-opencl-rt is installed, which no loader finds by itself."""

@@ -84,3 +84,26 @@ def scaled(x, i, stride):
 def calling(out, x, stride, BLOCK: tw.constexpr):
     i = tw.arange(0, BLOCK)
     tw.store(out + i, scaled(x, i, stride) + tw.load(x + i))
+
+
+@tw.jit
+def linked(out, links, values, n, BLOCK: tw.constexpr):
+    i = tw.program_id(0) * BLOCK + tw.arange(0, BLOCK)
+    node = i
+    total = tw.zeros((BLOCK,), tw.float32)
+    for _ in range(n):
+        node = tw.load(links + node)
+        total += tw.load(values + node)
+    tw.store(out + i, total)
+
+
+@tw.jit
+def until_large(out, x, n, BLOCK: tw.constexpr):
+    i = tw.arange(0, BLOCK)
+    sums = tw.zeros((BLOCK,), tw.float32)
+    row = 0
+    while row < n:
+        values = tw.load(x + row * BLOCK + i)
+        sums += values
+        row += 1 + (tw.max(values, axis=0) > 100.0).to(tw.int32)
+    tw.store(out + i, sums)

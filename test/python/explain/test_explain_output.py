@@ -11,7 +11,9 @@ import pytest
 import slow_kernels as kernels
 
 import tilewright as tw
+from tilewright.explain.kinds import kind_of_sass
 from tilewright.explain.passes import first_change
+from tilewright.native import disassembler
 from tilewright.explain import explain_request
 from tilewright.tools.cli import main
 
@@ -151,6 +153,51 @@ def test_what_nobody_counted_is_said_to_be_unknown():
     assert "bytes and operations are not known" in str(found)
 
 
+def test_what_is_known_of_spirv_is_neither_of_a_processor_nor_of_another_gpu():
+    found = kernels.matmul.explain(MATMUL, BLOCKS, "spirv:generic16")
+    data = json.loads(found.to_json())
+    assert data["code"]["language"] == "SPIR-V" and data["code"]["innermost_loops"]
+    assert data["occupancy"] is None and data["roofline"] is None
+    text = " ".join(str(found).split())
+    assert "the driver of a device gives them out" in text and "PTX" not in text
+    assert "names no lines of the source" in text
+    assert len(found.to_html()) < MEGABYTE
+
+
+def test_lines_count_machine_code_of_nvidia_where_its_disassembler_is(monkeypatch):
+    if not tw.native.native().assembler_of("nvidia:sm_80") or not disassembler():
+        pytest.skip("no assembler of PTX, or no nvidia-cuda-nvdisasm")
+    found = kernels.matmul.explain(MATMUL, BLOCKS, "nvidia:sm_80")
+    kinds = {kind.word: kind for facts in found.lines.values() for kind in facts.kinds}
+    assert found.code.language == "SASS" and kinds["matrix"].form.startswith("HMMA.16816")
+    assert kinds["async copy"].bytes == kinds["shared load"].bytes == 16
+    (loop,) = found.code.innermost()
+    products = [i for i in found.code.instructions[loop.first : loop.last] if i.kind.word == "matrix"]
+    # A warp's share of the product of a step, in instructions of 16 x 8 x 16.
+    assert len(products) == 128 * 128 * 32 // (16 * 8 * 16) // found.options["num_warps"]
+    assert sum(facts.total for facts in found.lines.values()) <= len(found.code.instructions)
+    assert "PTX" not in str(found)
+    monkeypatch.setattr(sys.modules["tilewright.explain.gather"], "disassembler", lambda: "")
+    without = kernels.matmul.explain(MATMUL, BLOCKS, "nvidia:sm_80")
+    assert without.code.language == "PTX" and "nvidia-cuda-nvdisasm" in str(without)
+
+
+@pytest.mark.parametrize(
+    "name, word, bytes",
+    [
+        ("LDG.E.128.CONSTANT", "global load", 16), ("LDG.E.U8", "global load", 1), ("STG.E", "global store", 4),
+        ("LDGSTS.E.BYPASS.LTC128B.128", "async copy", 16), ("LDSM.16.M88.4", "shared load", 16),
+        ("LDSM.16.MT88.2", "shared load", 8), ("STS.U16", "shared store", 2), ("STL.64", "stack store", 8),
+        ("UTMALDG.2D", "box copy", 0), ("HGMMA.64x64x16.F32", "matrix", 0), ("LDGDEPBAR", "wait", 0),
+        ("BAR.SYNC.DEFER_BLOCKING", "barrier", 0), ("SHFL.BFLY", "shuffle", 0), ("FFMA", "other", 0),
+        ("IMAD.MOV.U32", "other", 0), ("R2UR", "other", 0),
+    ],
+)  # fmt: skip
+def test_kinds_of_machine_code_of_nvidia(name, word, bytes):
+    kind = kind_of_sass(name, "")
+    assert (kind.word, kind.bytes) == (word, bytes)
+
+
 def test_differences_of_settings_and_targets():
     small = kernels.matmul.explain(MATMUL, {**BLOCKS, "BM": 64}, "nvidia:sm_80")
     large = kernels.matmul.explain(MATMUL, BLOCKS, "nvidia:sm_80", num_warps=8)
@@ -162,7 +209,7 @@ def test_differences_of_settings_and_targets():
     same = small.diff(kernels.matmul.explain(MATMUL, {**BLOCKS, "BM": 64}, "nvidia:sm_80"))
     assert same.split() == ["nvidia:sm_80"] * 2
     other = small.diff(kernels.matmul.explain(MATMUL, {**BLOCKS, "BM": 64}, "cpu"))
-    assert "PTX" in other and "x86-64" in other
+    assert re.search("PTX|SASS", other) and "x86-64" in other
 
 
 def test_the_command_explains_compares_and_still_knows_codes(capsys):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -147,6 +148,14 @@ def test_numbers_that_scripts_divide_by_are_there(kernel: Any, name: str) -> Non
         assert compiled.metadata.warp_size == 32 and compiled.n_regs <= 255
     else:
         assert facts["max_shared_mem"] // compiled.metadata.shared >= 1
+        assert compiled.n_regs == len(registers_named_by(kernel)) > 0
+
+
+def registers_named_by(kernel: Any) -> set[str]:
+    """The vector registers in a kernel's code for processors."""
+    with tw.device("cpu"):
+        code = kernel.warmup(torch.float32, 64, BLOCK=64, grid=(1,)).asm["asm"]
+    return {register for width in "xyz" for register in re.findall(rf"%{width}mm(\d+)", code)}
 
 
 def test_any_number_of_warps_runs_where_warps_change_nothing(kernel: Any) -> None:

@@ -346,8 +346,8 @@ def test_a_compiled_kernel_describes_itself(fake: FakeNative, kernel: Any) -> No
     with pytest.raises(KeyError, match="lowered"):
         compiled.asm["ptx"]
     assert compiled.metadata.num_warps == 4 and compiled.metadata.target == "cpu"
-    # Nominal numbers, by which callers divide.
-    assert (compiled.n_regs, compiled.n_spills, compiled.shared) == (32, 0, 1)
+    assert (compiled.n_spills, compiled.shared) == (0, 1)  # callers divide by the latter
+    assert not hasattr(compiled, "n_regs")  # the text of this fake code names no registers
     assert compiled.milliseconds == {"frontend": 1.0} and compiled.origin == "compiled"
 
 

@@ -98,3 +98,12 @@ def test_results_of_operators_on_tiles_are_tiles(tmp_path: Path) -> None:
     revealed = "\n".join(f"    reveal_type({text})" for text in expressions)
     said = of_text(tmp_path, f"@tw.jit\ndef body(a: tw.tensor, b: tw.tensor):\n{revealed}")
     assert [message.split(" is ")[-1] for *_, message in said] == ['"tensor"'] * len(expressions)
+
+
+def test_axes_that_are_no_integers_are_errors(tmp_path: Path) -> None:
+    right = "a.sum(axis=0); tw.max(a); tw.argmin(a, -1); tw.sort(a, dim=AXIS); tw.cumsum(a, 1); a.sum(None)"
+    wrong = ['tw.sum(a, axis="rows")', "tw.argmax(a, None)", "tw.cumsum(a, axis=1.5)", 'tw.flip(a, "x")']
+    body = "\n".join(f"    {text}" for text in [*right.split("; "), *wrong])
+    found = of_text(tmp_path, f"@tw.jit\ndef body(a: tw.tensor, AXIS: tw.constexpr):\n{body}")
+    found = [entry for entry in found if "not accessed" not in entry[2] and "not used" not in entry[2]]
+    assert [(kind, line.strip()) for kind, line, _ in found] == [("error", text) for text in wrong]

@@ -46,10 +46,14 @@ _LOCAL_BYTES = 64.0  # a cycle to and from the first cache
 _REGISTER_STEP = 256  # registers of a warp are handed out in steps of this
 
 
+def known_gpu(arch: str) -> Gpu | None:
+    """The GPU of an architecture; None for one that is not in the table."""
+    return _GPUS.get(arch) or _GPUS.get(arch.rstrip("a"))
+
+
 def gpu_named(arch: str) -> Gpu:
     """The GPU of an architecture; of one that is not in the table the likest."""
-    known = _GPUS.get(arch.rstrip("a"))
-    return known or _GPUS["gfx942" if arch.startswith("gfx") else "90"]
+    return known_gpu(arch) or _GPUS["gfx942" if arch.startswith("gfx") else "90"]
 
 
 class Code(NamedTuple):

@@ -46,7 +46,9 @@ class Operation:
     text: str
     arguments: list[str] = field(default_factory=list[str])  # of a region's block
     body: list[Operation] = field(default_factory=list["Operation"])
-    otherwise: list[Operation] = field(default_factory=list["Operation"])  # of scf.if
+    # The second region: of scf.if what is done else, of scf.while what is done while it holds.
+    otherwise: list[Operation] = field(default_factory=list["Operation"])
+    second: list[str] = field(default_factory=list[str])  # arguments of its block
     row: int = 0  # of the text, from 0
 
     @property
@@ -67,6 +69,8 @@ _LINE = re.compile(r"(?:(%[\w$.-]+)(?::(\d+))? = )?([a-z_]+\.[\w.]+|return)(.*)"
 _ARGUMENT = re.compile(r"(%arg\d+): [^{%]*\{[^}]*tile\.name = \"([^\"]+)\"")
 _SCALAR = re.compile(r"(?<![\w<x])(?:[iu]\d+|f\d\w*|bf16|index)(?!\w)")
 _TILE = re.compile(r"tensor<((?:\d+x)*)([^<>]+(?:<[^<>]*>)?)>")
+_BLOCK = re.compile(r"(%[\w$.-]+): ")
+_CARRIED = re.compile(r"(%[\w$.-]+) = (%[\w$.#-]+)")
 _FOR = re.compile(r" (%\S+) = (%\S+) to (%\S+) step (%\S+)(?: iter_args\((.*?)\) ->)?")
 
 
@@ -95,7 +99,8 @@ def _read_block(lines: list[str], at: int) -> tuple[list[Operation], int]:
         found.append(operation)
         if line.endswith("{"):
             operation.body, at = _read_block(lines, at + 1)
-            if lines[at].strip().startswith("} else {"):
+            if lines[at].strip().startswith(("} else {", "} do {")):
+                operation.second = _BLOCK.findall(lines[at + 1]) if "^bb" in lines[at + 1] else []
                 operation.otherwise, at = _read_block(lines, at + 1)
             closing = lines[at].strip()
             operation.text += closing
@@ -116,9 +121,13 @@ def _read_line(line: str) -> Operation | None:
     values, _, types = rest.partition(" : ")
     operation = Operation(name, results, _NAME.findall(values), _types(types), rest)
     if name == "scf.for" and (loop := _FOR.match(rest)):
-        carried = re.findall(r"(%[\w$.-]+) = (%[\w$.#-]+)", loop[5] or "")
+        carried = _CARRIED.findall(loop[5] or "")
         operation.arguments = [loop[1], *(inside for inside, _ in carried)]
         operation.operands = [loop[2], loop[3], loop[4], *(outside for _, outside in carried)]
+    elif name == "scf.while":
+        carried = _CARRIED.findall(values)
+        operation.arguments = [inside for inside, _ in carried]
+        operation.operands = [outside for _, outside in carried]
     return operation
 
 

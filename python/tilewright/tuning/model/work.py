@@ -181,7 +181,9 @@ class _Walk:
                 for part in (operation.body, operation.otherwise):
                     self.block(part, loops)
             elif operation.name == "scf.while":
-                self.block(operation.body, (*loops, Loop(operation.text[:40], _UNKNOWN_TRIPS)))
+                inside = (*loops, Loop(operation.text[:40], _UNKNOWN_TRIPS))
+                for part in (operation.body, operation.otherwise):
+                    self.block(part, inside)
             else:
                 self._operation(operation, loops)
 
