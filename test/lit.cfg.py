@@ -1,11 +1,11 @@
-# How lit runs the IR tests: every .mlir and .ll file under ir/, passes/, backend/ and toy64/.
+# How lit runs the IR tests: every .mlir, .ll and .test file under ir/, passes/, backend/ and toy64/.
 import os
 
 import lit.formats
 
 config.name = "tilewright"
 config.test_format = lit.formats.ShTest(execute_external=False)
-config.suffixes = [".mlir", ".ll"]
+config.suffixes = [".mlir", ".ll", ".test"]
 config.excludes = ["Inputs", "unit", "python", "golden", "benchmark", "lint"]
 config.test_source_root = os.path.dirname(__file__)
 config.test_exec_root = os.path.join(config.build_root, "test")
