@@ -57,8 +57,8 @@ class Capture:
     def __init__(
         self, kernel: Any, reachable: Iterable[Any] = (), attributes: Iterable[Attribute] = ()
     ) -> None:
-        self.reachable = list(reachable)
-        self.attributes = list(attributes)
+        self.reachable: list[Any] = list(reachable)
+        self.attributes: list[Attribute] = list(attributes)
         self.dependencies = []
         self.is_opaque = False
         self._functions: list[Any] = []

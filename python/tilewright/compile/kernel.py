@@ -12,7 +12,7 @@ from typing import Any
 from ..native import knobs
 from ..native.errors import AbsentNameError, Report, is_remark, render, warn_user
 from ..native.lazy import lazy_attribute
-from ..native.targets import TargetName, device_named, hardware_of
+from ..native.targets import Device, TargetName, device_named, hardware_of
 from .facts import Facts
 from .guards import Guard, guards_of_facts, guards_of_maps
 from .perf_map import add_ranges
@@ -40,17 +40,18 @@ class CompiledKernel:
     tier: Any = None  # tuning.tiered: the binaries for the very integers that follow this one
 
     def __init__(self, request: Request, kernel: Any) -> None:
-        self.name = request.name
+        self.name: str = request.name
         self.request = request
         self.native = kernel
         self.key: str = kernel.key
         self.origin: str = kernel.origin
         self.parameters: list[tuple[str, str, bool, int]] = kernel.parameters
-        self.is_current = request.source.is_current_now
-        self.is_opaque = request.is_opaque
-        self.device = device_named(request.device)
+        self.is_current: Callable[[], bool] = request.source.is_current_now
+        self.is_opaque: bool = request.is_opaque
+        self.device: Device = device_named(request.device)
         checks = self.device.checks_accesses(request.options.debug)
-        self.needs_memory = checks or bool(kernel.needs_memory)  # of what is behind pointers, in launches
+        # Of what is behind pointers, in launches.
+        self.needs_memory: bool = checks or bool(kernel.needs_memory)
         stages = stages_of(request.device)
         # SPIR-V is a binary; other GPUs have a text, and what was assembled of it.
         is_text = self.device.is_gpu and self.device.backend != "opencl"
@@ -58,7 +59,7 @@ class CompiledKernel:
         binaries = {binary_stage_of(request.device): binary} if binary else {}
         if knobs.is_watched_by_perf():
             add_ranges(request, kernel.code_ranges)
-        self.asm = StageTexts(lambda stage: inspect(request, stage), binaries, stages)
+        self.asm: StageTexts = StageTexts(lambda stage: inspect(request, stage), binaries, stages)
 
     def chosen_for(self, is_cooperative: bool) -> CompiledKernel:
         """This one, or where launches are to be cooperative grids, one like it that launches so."""

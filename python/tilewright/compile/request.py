@@ -30,7 +30,7 @@ class Source:
 
     def __init__(self, capture: Capture) -> None:
         self.capture = capture
-        self.is_current = capture.is_current
+        self.is_current: Callable[[], bool] = capture.is_current
 
     @lazy_attribute
     def native(self) -> Any:

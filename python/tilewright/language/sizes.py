@@ -32,7 +32,7 @@ class bucket:
         given = () if callable(sizes) else tuple(sizes)
         if not all(isinstance(size, int) and size > 0 for size in given):
             raise TypeError(f"the sizes of tw.bucket({follows!r}) are positive integers, not {sizes!r}")
-        self.sizes = tuple(sorted(given))
+        self.sizes: tuple[int, ...] = tuple(sorted(given))
         if not callable(sizes) and not self.sizes:
             raise ValueError(f"tw.bucket({follows!r}) has no sizes")
 

@@ -33,7 +33,7 @@ class constexpr_type:  # noqa: N801 (Triton's name)
     """The type of one compile-time value: equal for equal values of one kind."""
 
     def __init__(self, value: Any) -> None:
-        self.value = unwrap(value)
+        self.value: Any = unwrap(value)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, constexpr_type):
@@ -51,8 +51,8 @@ class tuple_type:  # noqa: N801 (Triton's name)
     """The types of a tuple's items, with the names of its fields where it has some."""
 
     def __init__(self, types: Iterable[Any], fields: Iterable[str] | None = None) -> None:
-        self.types = list(types)
-        self.fields = None if fields is None else list(fields)
+        self.types: list[Any] = list(types)
+        self.fields: list[str] | None = None if fields is None else list(fields)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, tuple_type):

@@ -73,10 +73,10 @@ def aggregate_replace(value: Any, **fields: Any) -> Any:
     """The object `value` of an aggregate with the named fields replaced."""
 
 
-async_task = scope(
+async_task: Callable[..., Any] = scope(
     "async_task", "`with tw.async_task(...)`: the statements inside, in the order of the text."
 )
-async_tasks = scope("async_tasks", "`with tw.async_tasks()` around `with tw.async_task(...)`.")
+async_tasks: Callable[..., Any] = scope("async_tasks", "`with tw.async_tasks()` around `with tw.async_task(...)`.")
 
 
 class condition:  # noqa: N801

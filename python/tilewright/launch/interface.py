@@ -51,7 +51,8 @@ class KernelInterface:
     Launchers of other libraries derive from it and bring a `run` of their own.
     """
 
-    __class_getitem__ = classmethod(types.GenericAlias)  # as `class Launcher(KernelInterface[T])`
+    if not TYPE_CHECKING:
+        __class_getitem__ = classmethod(types.GenericAlias)  # as `class Launcher(KernelInterface[T])`
 
     @inlined_as(inlined_getitem)
     def __getitem__(self, grid: Any) -> Callable[..., Any]:

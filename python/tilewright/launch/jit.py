@@ -74,8 +74,9 @@ class JITFunction(FromSignature, Inspection, KernelInterface, ByReference, Gener
         self.version = version
         self.repr = repr
         self.launch_metadata = launch_metadata
-        self.do_not_specialize = tuple(do_not_specialize or ())
-        self.do_not_specialize_on_alignment = tuple(do_not_specialize_on_alignment or ())
+        self.do_not_specialize: tuple[int | str, ...] = tuple(do_not_specialize or ())
+        unaligned = tuple(do_not_specialize_on_alignment or ())
+        self.do_not_specialize_on_alignment: tuple[int | str, ...] = unaligned
         self.debug = debug
         self.noinline = noinline
         self.specialize = specialize

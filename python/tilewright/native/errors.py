@@ -34,7 +34,7 @@ class TilewrightError(Exception):
         self.code = code
         self.message = message
         self.hint = hint
-        self.rendered = rendered or render(code, message, hint)
+        self.rendered: str = rendered or render(code, message, hint)
         self.report: Report = report or {
             "kind": self.kind,
             "severity": "error",
@@ -85,7 +85,7 @@ class OutOfResources(UnsupportedError):
     def __init__(self, message: object, limit: object = None, name: str = "", **parts: Any) -> None:
         self.required: int | None = None
         self.limit: int | None = None
-        self.name = name
+        self.name: str = name
         if isinstance(message, int) and isinstance(limit, int):
             self.required, self.limit = message, limit
             message = f"{message} of {name or 'a resource'} are needed, and the target has {limit}"

@@ -18,7 +18,7 @@ class lazy_attribute(Generic[T]):
 
     def __init__(self, compute: Callable[[Any], T]) -> None:
         self.compute = compute
-        self.name = compute.__name__
+        self.name: str = compute.__name__
         self.__doc__ = compute.__doc__
 
     @overload

@@ -27,7 +27,7 @@ class Config:
         pre_hook: Callable[..., None] | None = None,
         ir_override: str | None = None,
     ) -> None:
-        self.kwargs = dict(kwargs)
+        self.kwargs: dict[str, Any] = dict(kwargs)
         self.num_warps = num_warps
         self.num_stages = num_stages
         self.num_ctas = num_ctas
