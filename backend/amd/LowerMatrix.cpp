@@ -1,8 +1,8 @@
 // Matrix instructions, and reads that transpose their operands, as intrinsics.
 #include "backend/amd/LowerAmd.h"
 #include "backend/amd/machine/AmdMatrices.h"
+#include "backend/gpu/RegisterWords.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace tw;
@@ -27,42 +27,11 @@ void tw::amd::lowerLoadTransposed(Lowering &lowering, simt::LoadTransposedOp op)
         b, lowering.loc, all, constantI32(lowering, int64_t(index))));
 }
 
-/// The vector whose elements these are, all of them in their order; null where there is none.
-static Value vectorOf(ValueRange registers) {
-  Value vector;
-  for (auto [index, value] : llvm::enumerate(registers)) {
-    auto extract = value.getDefiningOp<LLVM::ExtractElementOp>();
-    APInt position;
-    if (!extract || !matchPattern(extract.getPosition(), m_ConstantInt(&position)) ||
-        position != index || (vector && extract.getVector() != vector))
-      return {};
-    vector = extract.getVector();
-  }
-  return cast<VectorType>(vector.getType()).getNumElements() == int64_t(registers.size()) ? vector
-                                                                                          : Value();
-}
-
-/// Registers one after another as one vector; a single one as it is. What was one vector before is
-/// that: LLVM takes long to see it.
-static Value joined(Lowering &lowering, ValueRange registers) {
-  if (registers.size() == 1)
-    return registers.front();
-  if (Value vector = vectorOf(registers))
-    return vector;
-  OpBuilder &b = lowering.builder;
-  auto type = VectorType::get({int64_t(registers.size())}, registers.front().getType());
-  Value all = LLVM::PoisonOp::create(b, lowering.loc, type);
-  for (auto [index, value] : llvm::enumerate(registers))
-    all = LLVM::InsertElementOp::create(b, lowering.loc, all, value,
-                                        constantI32(lowering, int64_t(index)));
-  return all;
-}
-
 /// An operand's registers as the intrinsic has them.
 static Value operandOf(Lowering &lowering, const MatrixInstruction &row, ValueRange registers,
                        Type element) {
   OpBuilder &b = lowering.builder;
-  Value all = joined(lowering, registers);
+  Value all = joinRegisters(lowering.builder, lowering.loc, registers);
   unsigned bits = element.getIntOrFloatBitWidth();
   if (isa<FloatTF32Type>(element) || bits >= 32 || row.form == OperandForm::Words)
     return all;
@@ -149,7 +118,7 @@ LogicalResult tw::amd::lowerMmaFragment(Lowering &lowering, simt::MmaFragmentOp 
   // The sums are those of the transposed product, so that lanes hold neighbours along the columns.
   Value first = operandOf(lowering, *row, op.getB(), instruction.getB());
   Value second = operandOf(lowering, *row, op.getA(), instruction.getA());
-  Value sums = joined(lowering, op.getAcc());
+  Value sums = joinRegisters(lowering.builder, lowering.loc, op.getAcc());
   auto call = row->intrinsic.starts_with("mfma")         ? callMfma
               : lowering.arch.matrix == AmdMatrix::Wmma5 ? callWmmaOfCdna5
                                                          : callWmma;

@@ -2,6 +2,7 @@
 // or four.
 #include "backend/gpu/RegisterWords.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace tw::gpu;
@@ -100,4 +101,33 @@ Value tw::gpu::fromWords(OpBuilder &b, Location loc, ArrayRef<Value> words, Type
       result = insert(b, loc, result, elementOf(b, loc, part, i), number * perWord + i);
   }
   return result;
+}
+
+/// The vector whose elements these are, all of them in their order; null where there is none.
+static Value vectorOf(ValueRange registers) {
+  Value vector;
+  for (auto [index, value] : llvm::enumerate(registers)) {
+    auto extract = value.getDefiningOp<LLVM::ExtractElementOp>();
+    APInt position;
+    if (!extract || !matchPattern(extract.getPosition(), m_ConstantInt(&position)) ||
+        position != index || (vector && extract.getVector() != vector))
+      return {};
+    vector = extract.getVector();
+  }
+  return cast<VectorType>(vector.getType()).getNumElements() == int64_t(registers.size()) ? vector
+                                                                                          : Value();
+}
+
+Value tw::gpu::joinRegisters(OpBuilder &b, Location loc, ValueRange registers) {
+  if (registers.size() == 1)
+    return registers.front();
+  if (Value vector = vectorOf(registers))
+    return vector;
+  auto type = VectorType::get({int64_t(registers.size())}, registers.front().getType());
+  Value all = LLVM::PoisonOp::create(b, loc, type);
+  for (auto [index, value] : llvm::enumerate(registers)) {
+    Value position = LLVM::ConstantOp::create(b, loc, b.getI32Type(), int32_t(index));
+    all = LLVM::InsertElementOp::create(b, loc, all, value, position);
+  }
+  return all;
 }

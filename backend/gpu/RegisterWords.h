@@ -26,6 +26,9 @@ llvm::SmallVector<mlir::Value> toWords(mlir::OpBuilder &builder, mlir::Location 
                                        mlir::Value value);
 mlir::Value fromWords(mlir::OpBuilder &builder, mlir::Location loc,
                       llvm::ArrayRef<mlir::Value> words, mlir::Type type);
+/// Joins registers one after another to one vector; a single one stays as it is. What was one
+/// vector before is that: LLVM takes long to see it.
+mlir::Value joinRegisters(mlir::OpBuilder &builder, mlir::Location loc, mlir::ValueRange registers);
 
 } // namespace tw::gpu
 #endif

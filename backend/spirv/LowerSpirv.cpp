@@ -70,6 +70,8 @@ static LogicalResult lowerOperation(Lowering &lowering, Operation *op) {
     op->getResult(0).replaceAllUsesWith(value);
     return success();
   }
+  if (auto product = dyn_cast<simt::MmaFragmentOp>(op))
+    return lowerMmaFragment(lowering, product);
   return lowerEffect(lowering, op) ? success() : refuse(op);
 }
 

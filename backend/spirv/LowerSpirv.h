@@ -50,7 +50,7 @@ struct Lowering : gpu::ThreadLowering {
 /// Calls a function of OpenCL or SPIR-V by the name that LLVM's back end knows; `result` is null
 /// for those without one.
 struct Builtin {
-  llvm::StringLiteral name;
+  llvm::StringRef name;
   bool isConvergent = false; // what it does depends on which threads reach it together
   bool hasEffects = false;
 };
@@ -64,6 +64,9 @@ mlir::Value programId(Lowering &lowering, unsigned axis);
 mlir::Value numPrograms(Lowering &lowering, unsigned axis);
 mlir::Value lowerShuffle(Lowering &lowering, simt::ShuffleOp op);
 void lowerBarrier(Lowering &lowering, simt::BarrierOp op);
+// LowerMatrix.cpp
+/// Fails where the machine does not have the instruction that a pass has chosen.
+mlir::LogicalResult lowerMmaFragment(Lowering &lowering, simt::MmaFragmentOp op);
 // LowerAtomics.cpp
 void lowerAtomic(Lowering &lowering, simt::AtomicOp op);
 // LowerMath.cpp

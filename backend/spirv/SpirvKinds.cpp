@@ -45,8 +45,7 @@ static TargetKind compiledKind() {
 static TargetKind simulatedKind() {
   TargetKind kind = spirvKind("sim");
   for (const SpirvArch &arch : spirvArchTable())
-    if (arch.isSimulated)
-      kind.variants.push_back(arch.name.str());
+    kind.variants.push_back(arch.name.str());
   kind.addFacts = addArchFacts;
   kind.facts.isSimulated = true;
   kind.facts.checksAccesses = AccessChecks::Always;

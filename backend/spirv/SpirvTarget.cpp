@@ -11,6 +11,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "passes/Passes.h"
 #include "passes/Pipeline.h"
+#include "llvm/Support/CommandLine.h"
 #include "llvm/Support/TargetSelect.h"
 #include <chrono>
 #include <mutex>
@@ -25,11 +26,18 @@ void LLVMInitializeSPIRVTargetMC();
 void LLVMInitializeSPIRVAsmPrinter();
 }
 
+/// Lets LLVM's back end use the extensions that machines have; modules name those that they need.
+static void allowExtensions() {
+  if (llvm::cl::Option *allowed = llvm::cl::getRegisteredOptions().lookup("spirv-ext"))
+    allowed->addOccurrence(0, "spirv-ext", "+SPV_INTEL_subgroup_matrix_multiply_accumulate");
+}
+
 static void registerSpirv() {
   LLVMInitializeSPIRVTargetInfo();
   LLVMInitializeSPIRVTarget();
   LLVMInitializeSPIRVTargetMC();
   LLVMInitializeSPIRVAsmPrinter();
+  allowExtensions();
 }
 
 static void initializeSpirv() {

@@ -84,9 +84,7 @@ unsigned tw::tile::registerBits(Type type) {
   return type.isIntOrFloat() ? storedType(type).getIntOrFloatBitWidth() : 0;
 }
 
-bool MmaAttr::isOfWarp() const {
-  return getM() >= 8 && getN() >= 8 && getK() * registerBits(getA()) >= 128;
-}
+bool MmaAttr::isOfWarp() const { return getN() >= 8 && getK() * registerBits(getA()) >= 128; }
 
 LogicalResult MmaAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError, unsigned m,
                               unsigned n, unsigned k, Type a, Type b, Type accumulator,

@@ -123,8 +123,8 @@ LogicalResult TargetAttr::verify(function_ref<InFlightDiagnostic()> emitError, u
       return emitError() << "fragments of matrix instructions are for warps of warp_size lanes";
     if (!instruction.isOfWarp())
       return emitError()
-             << "matrix instructions of a warp have eight rows and columns or more, and "
-                "16 bytes or more along k";
+             << "matrix instructions of a warp have eight columns or more, and 16 bytes or more "
+                "along k";
   }
   return success();
 }

@@ -27,7 +27,7 @@ import spirv_modules  # noqa: E402
 import store_hazards  # noqa: E402
 from fake_native import FakeNative  # noqa: E402
 from gpus import GPUS, prepare_gpu  # noqa: E402
-from sampled import OPENCL, SHARES, is_sampled  # noqa: E402
+from sampled import OPENCL, SHARES, XE, is_sampled  # noqa: E402
 
 assemblers.pin()
 
@@ -114,7 +114,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items[:] = [item for item in items if item not in gone]
 
 
-@pytest.fixture(params=["cpu", "cpu:x86-64-v3", "reference", "sim:sm_80", *SHARES, *GPUS])
+@pytest.fixture(params=["cpu", "cpu:x86-64-v3", "reference", "sim:sm_80", *(d for d in SHARES if d not in XE), *GPUS])
 def device(
     request: pytest.FixtureRequest, compiler: None, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[str]:

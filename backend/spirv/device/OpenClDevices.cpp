@@ -92,8 +92,7 @@ static std::optional<TargetEntry> openDevice(SharedOpenCl &shared, const TargetM
              "run on another device, or on the cpu"};
     return std::nullopt;
   }
-  std::string simulator = arch.starts_with("generic") ? "sim:" + arch : "sim:generic16";
-  auto context = std::make_shared<OpenClContext>(driver, *index, simulator);
+  auto context = std::make_shared<OpenClContext>(driver, *index, "sim:" + arch);
   return TargetEntry{makeTarget(arch, assemblerOf(context)), makeOpenClDevice(context)};
 }
 

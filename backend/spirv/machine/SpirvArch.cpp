@@ -1,5 +1,6 @@
 // The machines behind OpenCL that Tilewright compiles for, as rows of facts.
 #include "backend/spirv/machine/SpirvArch.h"
+#include "backend/spirv/machine/SpirvMatrices.h"
 #include "ir/tile/Tile.h"
 
 using namespace tw;
@@ -11,36 +12,37 @@ static constexpr SpirvArch kArchs[] = {
      .sharedBytes = 64 * 1024,
      .maxThreads = 256,
      .registers = 128,
-     .lineBytes = 64,
-     .isSimulated = true},
+     .lineBytes = 64},
     {.name = "generic32",
      .warpSize = 32,
      .sharedBytes = 64 * 1024,
      .maxThreads = 256,
      .registers = 128,
-     .lineBytes = 64,
-     .isSimulated = true},
+     .lineBytes = 64},
     {.name = "xe-hpg",
-     .warpSize = 16,
+     .warpSize = 8,
      .sharedBytes = 64 * 1024,
-     .maxThreads = 1024,
-     .registers = 64,
+     .maxThreads = 512,
+     .registers = 128,
      .lineBytes = 64,
-     .dividesCorrectly = true},
+     .dividesCorrectly = true,
+     .matrixUnit = MatrixUnit::Halves},
     {.name = "xe2",
      .warpSize = 16,
      .sharedBytes = 128 * 1024,
      .maxThreads = 1024,
      .registers = 128,
      .lineBytes = 64,
-     .dividesCorrectly = true},
+     .dividesCorrectly = true,
+     .matrixUnit = MatrixUnit::Tf32},
     {.name = "xe-hpc",
      .warpSize = 16,
      .sharedBytes = 128 * 1024,
      .maxThreads = 1024,
      .registers = 128,
      .lineBytes = 64,
-     .dividesCorrectly = true},
+     .dividesCorrectly = true,
+     .matrixUnit = MatrixUnit::Tf32},
 };
 
 llvm::ArrayRef<SpirvArch> tw::spirvArchTable() { return kArchs; }
@@ -61,6 +63,7 @@ tile::TargetAttr tw::describeSpirv(mlir::MLIRContext &context, const SpirvArch &
                                /*spare_registers=*/arch.registers / 4,
                                /*max_warps=*/arch.maxThreads / arch.warpSize,
                                /*vector_bits=*/128, arch.lineBytes, /*sector_bytes=*/arch.lineBytes,
-                               /*banks=*/32, /*bank_bytes=*/4, /*phases=*/{}, /*mma=*/{},
+                               /*banks=*/32, /*bank_bytes=*/4, /*phases=*/{},
+                               spirv::matrixInstructions(context, arch),
                                /*async_mma=*/{}, /*copies=*/{}, features);
 }

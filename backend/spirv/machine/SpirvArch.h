@@ -3,6 +3,7 @@
 #define BACKEND_SPIRV_MACHINE_SPIRVARCH_H
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,9 @@ class TargetAttr;
 
 namespace tw {
 
+/// The elements that a machine's matrix unit multiplies: none, halves and bytes, or tf32, too.
+enum class MatrixUnit : uint8_t { None, Halves, Tf32 };
+
 /// The facts in which the machines differ.
 struct SpirvArch {
   llvm::StringLiteral name;      // "generic16", as users say
@@ -24,7 +28,7 @@ struct SpirvArch {
   unsigned registers;            // of 32 bits that a work-item may have
   unsigned lineBytes;            // that global memory keeps together
   bool dividesCorrectly = false; // float32, and its square roots, where a build asks for it
-  bool isSimulated = false;      // a simulator of this project executes its code, too
+  MatrixUnit matrixUnit = MatrixUnit::None; // of which a subgroup is one row of sums
 };
 
 /// All of them, the generic ones first.

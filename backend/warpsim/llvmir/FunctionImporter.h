@@ -113,6 +113,7 @@ private:
   bool importOpenCl(llvm::CallInst &call, llvm::StringRef name);
   bool importOpenClNumber(llvm::CallInst &call, llvm::StringRef name);
   void importControlBarrier(llvm::CallInst &call);
+  void importMatrixProduct(llvm::CallInst &call);
   Operands exchangeWords(llvm::Type *type, const Operands &values, WaveOp op, Operands before,
                          Operands after);
   Instruction &emitWave(WaveOp op, Operands results, Operands sources);

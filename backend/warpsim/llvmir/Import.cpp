@@ -14,7 +14,9 @@ using namespace tw::warpsim;
 unsigned tw::warpsim::waveSizeOf(const std::string &arch) {
   if (arch.rfind("gfx9", 0) == 0)
     return 64;
-  if (arch == "generic16")
+  if (arch == "xe-hpg")
+    return 8;
+  if (arch == "generic16" || arch == "xe2" || arch == "xe-hpc")
     return 16;
   return arch.rfind("gfx1", 0) == 0 || arch == "generic32" ? 32 : 0;
 }

@@ -1,4 +1,5 @@
 // Functions of OpenCL and SPIR-V by their mangled names, which code for OpenCL devices calls.
+#include "backend/warpsim/core/wave/MatrixTable.h"
 #include "backend/warpsim/llvmir/FunctionImporter.h"
 #include "llvm/ADT/StringSwitch.h"
 
@@ -55,6 +56,57 @@ void FunctionImporter::importControlBarrier(llvm::CallInst &call) {
   fence(Order::Acquire, scopeNumbered(constantOf(call, 0)));
 }
 
+/// The elements that a product's flags say A and B have, without their signs ("Matrix Multiply
+/// Accumulate Operands").
+static std::optional<MatrixElement> elementOf(uint64_t operands) {
+  switch (operands) {
+  case 0x10 | 0x20:
+    return MatrixElement::I8;
+  case 0x100 | 0x200:
+    return MatrixElement::XF32;
+  case 0x400 | 0x800:
+    return MatrixElement::F16;
+  case 0x1000 | 0x2000:
+    return MatrixElement::BF16;
+  default:
+    return std::nullopt;
+  }
+}
+
+/// A product of a subgroup (SPV_INTEL_subgroup_matrix_multiply_accumulate): only those that Intel's
+/// GPUs have, with vectors of the widths that they take.
+void FunctionImporter::importMatrixProduct(llvm::CallInst &call) {
+  constexpr uint64_t signs = 3;
+  uint64_t operands = constantOf(call, 4);
+  std::optional<MatrixElement> element = elementOf(operands & ~signs);
+  Operands sources;
+  for (unsigned argument : {1u, 2u, 3u})
+    sources.push_back(immediate(read(call.getArgOperand(argument)).size()));
+  unsigned rows = unsigned(sources[2].bits);
+  int32_t form = -1;
+  if (element && llvm::StringRef(program.target).starts_with("xe"))
+    form = findSubgroupMatrix(*element, program.waveSize, rows);
+  auto bitsOfLane = [&](unsigned argument) {
+    return layout.getTypeSizeInBits(call.getArgOperand(argument)->getType()).getFixedValue();
+  };
+  auto bitsWanted = [&](const std::vector<uint16_t> &at) {
+    return at.size() / program.waveSize * bitsOf(*element);
+  };
+  const MatrixLayout *wanted = form < 0 ? nullptr : &matrixLayout(form);
+  if (!wanted || wanted->depth != constantOf(call, 0) || bitsOfLane(3) != 32 * rows ||
+      bitsOfLane(1) != bitsWanted(wanted->aAt) || bitsOfLane(2) != bitsWanted(wanted->bAt)) {
+    refuse("a product of matrices that the machine does not have");
+    return;
+  }
+  sources.push_back(immediate(operands & signs));
+  for (unsigned argument : {1u, 2u, 3u})
+    for (const Operand &each : Operands(read(call.getArgOperand(argument))))
+      sources.push_back(each);
+  Operands to = result(call.getType());
+  emitWave(WaveOp::Matrix, to, sources).form = form;
+  define(call, to);
+}
+
 static const char *functionNamed(llvm::StringRef name) {
   return llvm::StringSwitch<const char *>(name)
       .Case("_Z4exp2f", "exp2.f32")
@@ -71,6 +123,10 @@ bool FunctionImporter::importOpenCl(llvm::CallInst &call, llvm::StringRef name) 
     return true;
   if (name == "_Z22__spirv_ControlBarrieriii") {
     importControlBarrier(call);
+    return true;
+  }
+  if (name.starts_with("_Z45__spirv_SubgroupMatrixMultiplyAccumulateINTEL")) {
+    importMatrixProduct(call);
     return true;
   }
   auto argument = [&](unsigned number) { return readOne(call.getArgOperand(number)); };

@@ -317,7 +317,7 @@ static std::string describeOperand(Value operand) {
   return describe(operand.getType());
 }
 
-/// The instruction with the fewest steps of k for the types of a product, whatever its extents.
+/// The instruction with the fewest steps of k, and the fewest rows, for the types of a product.
 static MmaAttr smallestInstruction(tile::TargetAttr target, DotOp dot) {
   auto [a, b, sum] = ownTypes(dot).types;
   bool mayWiden = isFloat8(a) && isFloat8(b);
@@ -325,7 +325,9 @@ static MmaAttr smallestInstruction(tile::TargetAttr target, DotOp dot) {
   for (MmaAttr row : target.getMma()) {
     bool hasTypes = (row.getA() == a && row.getB() == b) ||
                     (mayWiden && row.getA().isF16() && row.getB().isF16());
-    if (hasTypes && row.getAccumulator() == sum && (!smallest || row.getK() < smallest.getK()))
+    if (hasTypes && row.getAccumulator() == sum &&
+        (!smallest ||
+         std::pair(row.getK(), row.getM()) < std::pair(smallest.getK(), smallest.getM())))
       smallest = row;
   }
   return smallest;

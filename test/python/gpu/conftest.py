@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 from gpu.launching import launching_on
-from sampled import AMD
+from sampled import AMD, XE
 
 
 def runs_on_several(definition: pytest.Item) -> bool:
@@ -21,7 +21,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Others than the first run a sample, as with the fixture `device`."""
     if runs_on_several(metafunc.definition):
         metafunc.fixturenames.append("simulator")
-        metafunc.parametrize("simulator", ["sim:sm_80", "sim:sm_90a", *AMD], indirect=True)
+        metafunc.parametrize("simulator", ["sim:sm_80", "sim:sm_90a", *AMD, *XE], indirect=True)
 
 
 @pytest.fixture

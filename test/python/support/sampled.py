@@ -22,10 +22,12 @@ def _opencl() -> list[str]:
 
 OPENCL = _opencl()
 SPIRV = ["sim:generic16"] if _SPIRV_SHARE else []
+# Those with a matrix unit, for tests of products.
+XE = ["sim:xe-hpg", "sim:xe-hpc"] if _SPIRV_SHARE else []
 SHARES = {
     **dict.fromkeys(AMD, _AMD_SHARE),
     **dict.fromkeys(OPENCL, _OPENCL_SHARE),
-    **dict.fromkeys(SPIRV, _SPIRV_SHARE),
+    **dict.fromkeys([*SPIRV, *XE], _SPIRV_SHARE),
 }
 
 

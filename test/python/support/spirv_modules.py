@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import struct
 import subprocess
+import sysconfig
 from collections.abc import Iterator
 
 # Numbers of SPIR-V.
@@ -23,14 +25,16 @@ def instructions_of(module: bytes) -> Iterator[tuple[int, tuple[int, ...]]]:
 
 
 def validate(module: bytes) -> None:
-    """Judges a module by spirv-val, where it is installed, and by the ids of types and labels."""
-    places = [
+    """Judges a module by spirv-val, where it is installed (that of test/requirements.txt first: it knows
+    the extensions), and by the ids of types and labels."""
+    ids = [
         operands[0]
         for number, operands in instructions_of(module)
         if _FIRST_TYPE <= number <= _LAST_TYPE or number == _LABEL
     ]
-    assert len(places) == len(set(places))
-    if validator := shutil.which("spirv-val"):
+    assert len(ids) == len(set(ids))
+    places = os.pathsep.join([sysconfig.get_path("scripts"), os.environ.get("PATH", "")])
+    if validator := shutil.which("spirv-val", path=places):
         done = subprocess.run(
             [validator, "--target-env", "spv1.4"], input=module, capture_output=True, check=False
         )

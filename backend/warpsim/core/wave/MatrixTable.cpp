@@ -3,7 +3,6 @@
 // emulator rocjitsu, isa/arch/amdgpu/shared/mma/layout.h, which cites section 7.12.2 of CDNA5's).
 #include "backend/warpsim/core/wave/MatrixTable.h"
 #include <algorithm>
-#include <memory>
 
 using namespace tw::warpsim;
 using enum MatrixElement;
@@ -196,6 +195,7 @@ static std::unique_ptr<MatrixLayout> layOut(const MatrixRow &row) {
   Bases bLanes = row.bLanes ? parseBases(row.bLanes) : aLanes;
   Bases dRegisters = parseBases(row.dRegisters), dLanes = parseBases(row.dLanes);
   layout->lanes = 1u << aLanes.size();
+  layout->hasCopies = std::string_view(row.aLanes).ends_with('-');
   for (const Bases *bases : {&aRegisters, &aLanes})
     for (const Place &place : *bases) {
       layout->rows <<= place.m != 0;
@@ -221,12 +221,25 @@ static std::unique_ptr<MatrixLayout> layOut(const MatrixRow &row) {
   return layout;
 }
 
-const MatrixLayout &tw::warpsim::matrixLayout(int32_t row) {
+/// Those of the rows, and behind them those of Intel's subgroups.
+static const std::vector<std::unique_ptr<MatrixLayout>> &allLayouts() {
   static const std::vector<std::unique_ptr<MatrixLayout>> layouts = [] {
     std::vector<std::unique_ptr<MatrixLayout>> all;
     for (const MatrixRow &each : allRows())
       all.push_back(layOut(each));
+    for (std::unique_ptr<MatrixLayout> &each : subgroupLayouts())
+      all.push_back(std::move(each));
     return all;
   }();
-  return *layouts[size_t(row)];
+  return layouts;
+}
+
+const MatrixLayout &tw::warpsim::matrixLayout(int32_t row) { return *allLayouts()[size_t(row)]; }
+
+int32_t tw::warpsim::findSubgroupMatrix(MatrixElement element, unsigned lanes, unsigned rows) {
+  const auto &layouts = allLayouts();
+  for (size_t i = allRows().size(); i < layouts.size(); ++i)
+    if (layouts[i]->row->a == element && layouts[i]->lanes == lanes && layouts[i]->rows == rows)
+      return int32_t(i);
+  return -1;
 }

@@ -2,7 +2,9 @@
 #ifndef BACKEND_WARPSIM_CORE_WAVEMATRIXTABLE_H
 #define BACKEND_WARPSIM_CORE_WAVEMATRIXTABLE_H
 #include "backend/warpsim/Program.h"
+#include <memory>
 #include <string_view>
+#include <vector>
 
 namespace tw::warpsim {
 
@@ -25,16 +27,22 @@ inline constexpr unsigned kScaledGroup = 32; // neighbours along the depth that 
 enum : unsigned { kScaledProduct = 4, kScaleByteOfA = 3, kScaleByteOfB = 5 };
 /// The number of an intrinsic's row, or -1.
 int32_t findMatrixRow(std::string_view intrinsic);
+/// The number of a product of Intel's subgroups, or -1: of A's elements, and of so many rows.
+int32_t findSubgroupMatrix(MatrixElement element, unsigned lanes, unsigned rows);
 
 /// A row as places: element e of lane l of A is at `aAt[e * lanes + l]`, which is row * depth + k;
 /// of B at k * columns + n, of D at m * columns + n. Lane l has the scale of group
 /// `scaleAt[l] % groups` of row, or column, `scaleAt[l] / groups`.
 struct MatrixLayout {
+  static constexpr uint16_t kNowhere = 0xffff; // in `aAt`: the lane holds nothing of use
   const MatrixRow *row;
   unsigned rows = 1, columns = 1, depth = 1, lanes = 64;
+  bool hasCopies = false; // the upper half of the lanes holds A and B again
   std::vector<uint16_t> aAt, bAt, dAt, scaleAt;
 };
 const MatrixLayout &matrixLayout(int32_t row);
+/// SubgroupMatrix.cpp: the layouts that no row of bases describes.
+std::vector<std::unique_ptr<MatrixLayout>> subgroupLayouts();
 
 } // namespace tw::warpsim
 #endif

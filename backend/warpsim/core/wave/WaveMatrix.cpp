@@ -104,6 +104,8 @@ static Matrix<T> gatherMatrix(const Wave &wave, const MatrixOperand &operand,
     const WaveValues &values = reader.read(element * stride + first, shift);
     const uint16_t *places = &at[element * layout.lanes];
     for (unsigned lane = 0; lane < layout.lanes; ++lane) {
+      if (places[lane] == MatrixLayout::kNowhere)
+        continue;
       matrix.values[places[lane]] = decodeElement<T>(values.lanes[lane] >> shift, operand, isFnuz);
       matrix.isSet[places[lane]] &= uint8_t(values.set >> lane & 1);
     }
@@ -210,7 +212,8 @@ static void applyScales(const Wave &wave, const Operand &scales, unsigned byte,
 
 static bool checkWhole(const Wave &wave, int32_t pc) {
   for (unsigned half = 0; half * kWarpSize < wave.size(); ++half) {
-    LaneMask missing = ~wave.active[half];
+    LaneMask whole = wave.size() < kWarpSize ? (1u << wave.size()) - 1 : ~LaneMask(0);
+    LaneMask missing = whole & ~wave.active[half];
     if (!missing)
       continue;
     Warp &named = wave.halves[half] ? *wave.halves[half] : wave.speaker();
@@ -236,10 +239,10 @@ static void run(const Wave &wave, const Instruction &instruction, const MatrixLa
   MatrixOperand b = {a.registers + a.count, count(1), row.b, (flags & 2) != 0};
   MatrixOperand c = {b.registers + b.count, count(2), isInteger ? MatrixElement::F32 : row.d};
   unsigned first = row.isSpread ? flags & 1 : 0, stride = row.isSpread ? 2 : 1;
-  size_t inputs = size_t(layout.rows) * layout.depth,
+  size_t ofA = size_t(layout.rows) * layout.depth, ofB = size_t(layout.depth) * layout.columns,
          outputs = size_t(layout.rows) * layout.columns;
-  Matrix<T> left = gatherMatrix<T>(wave, a, layout, layout.aAt, inputs, isFnuz);
-  Matrix<T> right = gatherMatrix<T>(wave, b, layout, layout.bAt, inputs, isFnuz);
+  Matrix<T> left = gatherMatrix<T>(wave, a, layout, layout.aAt, ofA, isFnuz);
+  Matrix<T> right = gatherMatrix<T>(wave, b, layout, layout.bAt, ofB, isFnuz);
   if constexpr (std::is_same_v<T, double>)
     if (flags & kScaledProduct) {
       const Operand *scales = c.registers + c.count;
@@ -260,7 +263,7 @@ static void run(const Wave &wave, const Instruction &instruction, const MatrixLa
   }
   multiply(left.values.data(), right.values.data(), sum.values.data(), layout.rows, layout.columns,
            layout.depth);
-  bool isWhole = !memchr(left.isSet.data(), 0, inputs) && !memchr(right.isSet.data(), 0, inputs);
+  bool isWhole = !memchr(left.isSet.data(), 0, ofA) && !memchr(right.isSet.data(), 0, ofB);
   if (!isWhole)
     spreadUnset(layout, left, right, sum);
   if (row.isSpread) // the other halves of the registers stay
@@ -273,7 +276,7 @@ void tw::warpsim::executeWaveMatrix(const Wave &wave, const Instruction &instruc
   const MatrixLayout &layout = matrixLayout(instruction.form);
   if (!checkWhole(wave, pc))
     return;
-  if (layout.row->aLanes[strlen(layout.row->aLanes) - 1] == '-') {
+  if (layout.hasCopies) {
     unsigned numA = unsigned(instruction.sources[0].bits);
     const Operand *registers = instruction.sources.data() + kNumHeads;
     checkCopies(wave, {registers, numA, layout.row->a}, pc);

@@ -17,7 +17,7 @@ import tilewright as tw
 from .amd_code import compile_for
 
 ROWS = ("generic16", "generic32", "xe-hpg", "xe2", "xe-hpc")
-LANES = {"generic32": 32}
+LANES = {"generic32": 32, "xe-hpg": 8}
 
 # Numbers of SPIR-V: instructions, execution modes and capabilities.
 CAPABILITY, ENTRY_POINT, EXECUTION_MODE = 17, 15, 16

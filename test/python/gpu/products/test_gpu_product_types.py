@@ -13,7 +13,7 @@ import tilewright as tw
 
 pytestmark = [pytest.mark.usefixtures("compiler"), pytest.mark.one_machine]
 
-DEVICES = ("cpu", "reference", "sim:sm_80", "sim:sm_90a", "sim:sm_120")
+DEVICES = ("cpu", "reference", "sim:sm_80", "sim:sm_90a", "sim:sm_120", "sim:xe-hpg", "sim:xe-hpc")
 TYPES = (
     "int1", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float8e5",
     "float8e4nv", "float16", "bfloat16", "float32", "float64",
