@@ -13,6 +13,12 @@ std::optional<TargetFacts> api::targetFacts(const std::string &name) {
   return findFacts(service().kinds, name);
 }
 
+static api::StageForm formOf(CodeForm form) {
+  if (form == CodeForm::Linked)
+    return api::StageForm::Assembled;
+  return form == CodeForm::Object ? api::StageForm::Binary : api::StageForm::Text;
+}
+
 std::vector<api::StageName> api::stagesOf(const std::string &target) {
   ForkShield shield;
   RuntimeError unused;
@@ -23,8 +29,7 @@ std::vector<api::StageName> api::stagesOf(const std::string &target) {
   for (llvm::StringRef name : entry->target->irStages())
     stages.push_back({name.str()});
   for (const CodeStage &stage : entry->target->codeStages())
-    stages.push_back(
-        {stage.name.str(), stage.form == CodeForm::Object || stage.form == CodeForm::Linked});
+    stages.push_back({stage.name.str(), formOf(stage.form)});
   return stages;
 }
 

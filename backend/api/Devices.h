@@ -35,10 +35,12 @@ std::vector<std::string> firstGpus();
 
 /// Returns the facts about a target or device by its name; null where there is no such kind.
 std::optional<TargetFacts> targetFacts(const std::string &name);
-/// A stage, and whether it is the binary or a text that `inspect` gives.
+/// The form of a stage: a text that `inspect` gives, the artifact's binary, or code assembled of an
+/// artifact's binary that is text.
+enum class StageForm { Text, Binary, Assembled };
 struct StageName {
   std::string name;
-  bool isBinary = false;
+  StageForm form = StageForm::Text;
 };
 /// The stages of compiling for a target, in order; empty where there is no such target.
 std::vector<StageName> stagesOf(const std::string &target);

@@ -117,7 +117,7 @@ ArrayRef<CodeStage> NvidiaTarget::codeStages() const {
   static constexpr CodeStage stages[] = {{"llvm-unoptimized", CodeForm::LlvmIr},
                                          {"llvm", CodeForm::OptimizedLlvmIr},
                                          {"ptx", CodeForm::Assembly},
-                                         {"cubin", CodeForm::Object},
+                                         {"cubin", CodeForm::Linked},
                                          {"resources", CodeForm::Resources}};
   return stages;
 }

@@ -204,13 +204,14 @@ static std::string assemblerOf(const std::string &target) {
   return assembler;
 }
 
-/// (name, whether it is the binary) of each stage.
+/// (name, "text", "binary" or "assembled") of each stage: see api::StageForm.
 static py::list stagesOf(const std::string &target) {
   std::vector<api::StageName> stages;
   python::withoutLock([&] { stages = api::stagesOf(target); });
+  constexpr const char *forms[] = {"text", "binary", "assembled"};
   py::list list;
   for (const api::StageName &stage : stages)
-    list.append(py::make_tuple(stage.name, stage.isBinary));
+    list.append(py::make_tuple(stage.name, forms[unsigned(stage.form)]));
   return list;
 }
 

@@ -17,7 +17,7 @@ from .facts import Facts
 from .guards import Guard, guards_of_facts, guards_of_maps
 from .perf_map import add_ranges
 from .request import Request
-from .stages import StageTexts, binary_stage_of, inspect, inspect_with_reports, stages_of
+from .stages import StageTexts, binaries_of, inspect, inspect_with_reports, stages_of
 
 # Bytes of spilled registers of a thread from which on a compilation warns: beside them, those of few
 # values around a loop cost little.
@@ -53,10 +53,7 @@ class CompiledKernel:
         # Of what is behind pointers, in launches.
         self.needs_memory: bool = checks or bool(kernel.needs_memory)
         stages = stages_of(request.device)
-        # SPIR-V is a binary; other GPUs have a text, and what was assembled of it.
-        is_text = self.device.is_gpu and self.device.backend != "opencl"
-        binary = kernel.assembled if is_text else kernel.binary
-        binaries = {binary_stage_of(request.device): binary} if binary else {}
+        binaries = binaries_of(request.device, kernel)
         if knobs.is_watched_by_perf():
             add_ranges(request, kernel.code_ranges)
         self.asm: StageTexts = StageTexts(lambda stage: inspect(request, stage), binaries, stages)

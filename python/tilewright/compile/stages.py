@@ -16,13 +16,25 @@ def stages_of(device: str) -> tuple[str, ...]:
     """The stages that compiling for a device goes through whose texts are of use to many: all but what
     LLVM begins with."""
     stages = native().stages_of(device)
-    return tuple(name for name, is_binary in stages if not is_binary and name != "llvm-unoptimized")
+    return tuple(name for name, form in stages if form == "text" and name != "llvm-unoptimized")
+
+
+def _last_stage_of(device: str) -> tuple[str, str]:
+    """The last stage that is not text, with its form."""
+    stages = [(name, form) for name, form in native().stages_of(device) if form != "text"]
+    return stages[-1] if stages else ("object", "binary")
 
 
 def binary_stage_of(device: str) -> str:
     """The stage that is the binary, or its name where the device interprets an earlier one."""
-    binaries = [name for name, is_binary in native().stages_of(device) if is_binary]
-    return binaries[-1] if binaries else "object"
+    return _last_stage_of(device)[0]
+
+
+def binaries_of(device: str, kernel: Any) -> dict[str, bytes]:
+    """What the native module has of that stage: the kernel's code, or what was assembled of it."""
+    name, form = _last_stage_of(device)
+    code = kernel.assembled if form == "assembled" else kernel.binary
+    return {name: code} if code else {}
 
 
 # Stages that Triton calls by another name. Its `ttir` and `ttgir` are other dialects than ours.

@@ -164,9 +164,9 @@ class FakeNative:
     def take_damaged_entries(self) -> list[bytes]:
         return []
 
-    def stages_of(self, target: str) -> list[tuple[str, bool]]:
+    def stages_of(self, target: str) -> list[tuple[str, str]]:
         texts = ("tile", "tile-passes", "lowered", "llvm-dialect", "llvm", "asm")
-        return [*((text, False) for text in texts), ("object", True)]
+        return [*((text, "text") for text in texts), ("object", "binary")]
 
     def targets(self) -> list[str]:
         return ["cpu", "reference"]
