@@ -71,8 +71,8 @@ def Tile_MmaAttr : AttrDef<Tile_Dialect, "Mma", [OpAsmAttrInterface]> {
     (`scales` `in` $fragment_scales^)? `>`
   }];
   let extraClassDeclaration = [{
-    /// Returns true for an instruction of a warp, as passes for SIMT machines take them: of eight rows and columns or
-    /// more, and 16 bytes or more along k.
+    /// Returns true for an instruction of a warp, as passes for SIMT machines take them: of eight columns or more, and
+    /// 16 bytes or more along k.
     bool isOfWarp() const;
   }];
   let genVerifyDecl = 1;
