@@ -321,11 +321,13 @@ static std::string describeOperand(Value operand) {
 static MmaAttr smallestInstruction(tile::TargetAttr target, DotOp dot) {
   auto [a, b, sum] = ownTypes(dot).types;
   bool mayWiden = isFloat8(a) && isFloat8(b);
+  bool isNarrow = isa<FloatType>(sum) && sum.getIntOrFloatBitWidth() < 32;
   MmaAttr smallest;
   for (MmaAttr row : target.getMma()) {
     bool hasTypes = (row.getA() == a && row.getB() == b) ||
                     (mayWiden && row.getA().isF16() && row.getB().isF16());
-    if (hasTypes && row.getAccumulator() == sum &&
+    bool hasSum = row.getAccumulator() == sum || (isNarrow && row.getAccumulator().isF32());
+    if (hasTypes && hasSum &&
         (!smallest ||
          std::pair(row.getK(), row.getM()) < std::pair(smallest.getK(), smallest.getM())))
       smallest = row;

@@ -243,10 +243,14 @@ SMALL = [shape for shape in itertools.product(EXTENTS, EXTENTS, (1, 2, 4, 8, 16,
 def says_how_it_multiplies(compiled: Any) -> None:
     """Either matrix instructions multiply, or a remark says that none do, and why."""
     slow = [r for r in compiled.remarks if r["code"] == "TW0355"]
-    assert len(slow) == ("mma.sync" not in compiled.asm["ptx"]), compiled.request
+    is_nvidia = "ptx" in compiled.asm
+    text, instruction = ("ptx", "mma.sync") if is_nvidia else ("llvm", "SubgroupMatrixMultiplyAccumulate")
+    assert len(slow) == (instruction not in compiled.asm[text]), compiled.request
+    reason = r"the smallest takes M = \d+, N = \d+ and K = \d+$|u8\[\d"
+    if not is_nvidia:  # Intel's GPUs multiply no float64, and xe-hpg no tf32
+        reason += r"|into f64\[[\d, ]+\]$|without rounding$"
     for remark in slow:
         assert "no matrix instruction multiplies" in remark["message"]
-        reason = r"the smallest takes M = \d+, N = \d+ and K = \d+$|u8\[\d"
         assert re.search(reason, remark["message"]), remark["message"]
 
 
