@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 _INSTRUCTION = re.compile(r"(?:[sv]_|buffer_|global_|flat_|ds_|scratch_)\w+")
 _LABEL = re.compile(r"(\.LBB\w+):")
+MATRIX = re.compile(r"v_s?w?mf?ma")
 
 
 @dataclass
@@ -62,6 +63,6 @@ def parse(text: str) -> Assembly:
     code = instructions_of(text)
     count = sum(not line.startswith(".LBB") for line in code)
     loops = loops_of(code)
-    matrix = [sum(bool(re.match(r"v_s?w?mf?ma", line)) for line in loop) for loop in loops]
+    matrix = [sum(bool(MATRIX.match(line)) for line in loop) for loop in loops]
     registers, spills = metadata(text, "vgpr_count"), metadata(text, "vgpr_spill_count")
     return Assembly(count, [len(loop) for loop in loops], matrix, registers, spills)

@@ -1,19 +1,24 @@
 """Compares generated code for AMD's GPUs with Triton's, without a GPU: `make bench`, or this file alone.
 
 For the kernels of generated_kernels.py and each architecture: CPU milliseconds from a Python function
-to a code object, instructions in all and in each loop, registers and spills. Each side compiles in
-processes of its own, which take turns. Where Triton is not installed its columns are empty."""
+to a code object, instructions in all and in each loop, registers, spills, and the waves that a SIMD
+holds. Beside the counts is an estimate (cycles.py) of the first loop with matrix instructions: cycles of
+a step of a lone wave, and how many of them the matrix unit, shared memory and vector instructions take and
+how many are waits. Each side compiles in processes of its own, which take turns. Where Triton is not
+installed its columns are empty."""
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
 import pathlib
 import tempfile
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import amdgcn
+import cycles
 import generated
 
 RESULTS = generated.RESULTS.with_name("generated_code_amd.json")
@@ -27,6 +32,8 @@ class Code:
 
     cpu_ms: float
     assembly: amdgcn.Assembly
+    waves: int | None = None  # of a SIMD; none where the machine's sizes are not listed
+    loop: cycles.Cycles | None = None  # the first one with matrix instructions
 
 
 def languages() -> list[str]:
@@ -48,26 +55,53 @@ def measure(arch: str, turns: int, repetitions: int) -> tuple[dict[str, dict[str
                 times.setdefault((language, name), []).extend(runs)
         for (language, name), runs in times.items():
             text = pathlib.Path(root, language, f"{name}.s").read_text()
-            code = Code(generated.median_of(runs, "cpu"), amdgcn.parse(text))
-            codes.setdefault(name, {})[language] = code
+            codes.setdefault(name, {})[language] = code_of(arch, text, runs)
     return codes, versions
 
 
-def cells_of(code: Code | None) -> list[str]:
-    """Milliseconds, instructions, loops with their matrix instructions, registers, spills."""
+def code_of(arch: str, text: str, runs: list[Any]) -> Code:
+    """What a side made, of its assembly text and its compiles."""
+    made = amdgcn.parse(text)
+    products = next((loop for loop in amdgcn.loops_of(amdgcn.instructions_of(text)) if is_of_products(loop)), None)
+    waves = cycles.waves_of(arch, made.registers, runs[0]["shared_bytes"], runs[0]["num_warps"])
+    loop = cycles.estimate(arch, products) if products else None
+    return Code(generated.median_of(runs, "cpu"), made, waves, loop)
+
+
+def is_of_products(loop: list[str]) -> bool:
+    return any(amdgcn.MATRIX.match(line) for line in loop)
+
+
+def cells_of(code: Code | None, step: int) -> list[str]:
+    """Milliseconds, instructions, loops with their matrix instructions, registers, spills, waves, cycles."""
     if code is None:
-        return ["", "", "", "", ""]
+        return [""] * 7
     made = code.assembly
     loops = ", ".join(
         f"{count} ({matrix})" if matrix else str(count) for count, matrix in zip(made.loops, made.matrix)
     )
-    return [f"{code.cpu_ms:.1f}", str(made.instructions), loops, str(made.registers), str(made.spills)]
+    numbers = [f"{code.cpu_ms:.1f}", str(made.instructions), loops, str(made.registers), str(made.spills)]
+    return [*numbers, "" if code.waves is None else str(code.waves), cycles_cell(code.loop, step)]
+
+
+def cycles_cell(loop: cycles.Cycles | None, step: int) -> str:
+    """A step's cycles: those of a lone wave, and in brackets its matrix, LDS and VALU cycles and its waits."""
+    if loop is None:
+        return ""
+    parts = (loop.total, loop.matrix, loop.shared, loop.vector, loop.waits)
+    total, *units = (round(part * step / loop.matrix) for part in parts)
+    return f"{total} ({', '.join(map(str, units))})"
 
 
 def rows_of(name: str, sides: dict[str, Code]) -> list[str]:
     """A table's cells for a kernel: each measure of both sides, and how the goals stand."""
     ours, theirs = sides["tilewright"], sides.get("triton")
-    pairs = [f"{mine} / {other}" if theirs else mine for mine, other in zip(cells_of(ours), cells_of(theirs))]
+    # Loops may be unrolled by different numbers of steps: a step has the matrix cycles that divide all.
+    step = math.gcd(*(code.loop.matrix for code in sides.values() if code.loop))
+    pairs = [
+        f"{mine} / {other}" if theirs else mine
+        for mine, other in zip(cells_of(ours, step), cells_of(theirs, step))
+    ]
     if theirs is None:
         return [name, *pairs, ""]
     outcome = "ms " + generated.verdict(ours.cpu_ms, theirs.cpu_ms, COMPILE_GOAL)
@@ -80,8 +114,9 @@ def rows_of(name: str, sides: dict[str, Code]) -> list[str]:
 def table(codes: dict[str, dict[str, Code]], peer: str) -> str:
     """The comparison as Markdown: ours / the peer's."""
     head = ["kernel", f"CPU ms, ours / {peer}", "instructions", "in loops (matrix)", "registers", "spills"]
+    estimates = ["waves per SIMD", "cycles per step (matrix, LDS, VALU, waits)"]
     goals = f"ratios (goals: ms {COMPILE_GOAL}, instructions of rows {INSTRUCTIONS_GOAL})"
-    lines = ["| " + " | ".join([*head, goals]) + " |", "|---" * 7 + "|"]
+    lines = ["| " + " | ".join([*head, *estimates, goals]) + " |", "|---" * (len(head) + 3) + "|"]
     lines += ["| " + " | ".join(rows_of(name, sides)) + " |" for name, sides in codes.items()]
     return "\n".join(lines)
 

@@ -69,7 +69,9 @@ def compile_tilewright(kernels: ModuleType, name: str, arch: str) -> dict[str, A
     to_ptx = total - compiled.milliseconds.get("assemble", 0.0)
     stages["rest"] = to_ptx - sum(stages.values())
     forms = {"s": "asm"} if is_amd(arch) else {"ptx": "ptx", "cubin": "cubin"}
-    return result_of(compiled, forms, to_ptx=to_ptx, total=total, cpu=cpu, stages=stages, assembler=compiled.assembler)
+    sizes = {"num_warps": kernels.NUM_WARPS, "shared_bytes": compiled.resources.get("shared_bytes", 0)}
+    times = {"to_ptx": to_ptx, "total": total, "cpu": cpu, "stages": stages}
+    return result_of(compiled, forms, **times, **sizes, assembler=compiled.assembler)
 
 
 def triton_source(kernel: Any, entries: list[str], constants: dict[str, Any], is_amd: bool) -> Any:
@@ -114,7 +116,8 @@ def compile_triton(kernels: ModuleType, name: str, arch: str) -> dict[str, Any]:
     to_ptx = sum(ms for stage, ms in stages.items() if stage != "cubin")
     stages.pop("cubin", None)
     forms = {"s": "amdgcn"} if is_amd(arch) else {"ptx": "ptx", "cubin": "cubin"}
-    return result_of(compiled, forms, to_ptx=to_ptx, total=total, cpu=cpu, stages=stages)
+    sizes = {"num_warps": kernels.NUM_WARPS, "shared_bytes": compiled.metadata.shared}
+    return result_of(compiled, forms, to_ptx=to_ptx, total=total, cpu=cpu, stages=stages, **sizes)
 
 
 def main(language: str, arch: str, repetitions: int, folder: str) -> None:

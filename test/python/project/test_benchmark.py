@@ -18,6 +18,7 @@ FOLDER = pathlib.Path(__file__).resolve().parents[2] / "benchmark"
 sys.path += [str(FOLDER), str(FOLDER / "assembly")]  # behind the tests: `gpu` is a package of theirs
 
 import amdgcn  # noqa: E402
+import cycles  # noqa: E402
 import assemblers  # noqa: E402
 import generated  # noqa: E402
 import generated_amd  # noqa: E402
@@ -323,9 +324,70 @@ def test_assembly_of_amd_is_counted() -> None:
     found = amdgcn.parse(AMD_TEXT)
     assert found == amdgcn.Assembly(7, [3], [1], 40, 3)
     row = generated_amd.rows_of("add", {"tilewright": generated_amd.Code(2.0, found)})
-    assert row == ["add", "2.0", "7", "3 (1)", "40", "3", ""]
+    assert row == ["add", "2.0", "7", "3 (1)", "40", "3", "", "", ""]
     pair = {"tilewright": generated_amd.Code(2.0, found), "triton": generated_amd.Code(10.0, found)}
     assert generated_amd.rows_of("add", pair)[-1] == "ms 0.20 met, instructions 1.00 NOT MET"
+
+
+READS_FIRST = """
+ds_read_b128 v[0:3], v40
+s_waitcnt lgkmcnt(0)
+v_mfma_f32_32x32x8_f16 v[8:23], v[0:1], v[2:3], v[8:23]
+v_add_u32_e32 v41, 1, v41
+s_cbranch_scc1 .LBB0_2
+"""
+
+
+def test_cycles_of_a_loop_are_estimated() -> None:
+    loop = READS_FIRST.split("\n")[1:-1]
+    found = cycles.estimate("gfx942", loop)
+    # 1024 bytes are 8 cycles of the unit's memory, which four SIMDs share. The wave issues the read in
+    # 4 cycles and stands at the wait for the rest of 8 + 128, for 16 of which the product before runs.
+    assert found == cycles.Cycles(matrix=32, shared=32, vector=4, waits=132 - 16, total=136 + 4 * 4)
+    # A wave that has something to multiply meanwhile waits less. One that needs the sum stands until it
+    # is there, and no product runs when the next read is waited for.
+    late = cycles.estimate("gfx942", [loop[0], *[loop[2]] * 4, loop[1], *loop[3:]])
+    assert late == cycles.Cycles(matrix=4 * 32, shared=32, vector=4, waits=136 - 132, total=136 + 3 * 4)
+    needs = cycles.estimate("gfx942", [*loop[:3], "v_mov_b32_e32 v50, v8", loop[4]])
+    assert needs == cycles.Cycles(matrix=32, shared=32, vector=4, waits=132, total=152 + 28)
+    assert cycles.estimate("gfx1250", loop) is None
+
+
+@pytest.mark.parametrize(
+    ("arch", "line", "expected"),
+    [
+        ("gfx942", "v_mfma_f32_16x16x16_f16 v[0:3], v[4:5], v[6:7], v[0:3]", 16),
+        ("gfx942", "v_mfma_f32_32x32x16_fp8_fp8 v[0:15], v[4:5], v[6:7], v[0:15]", 32),
+        ("gfx950", "v_mfma_f32_32x32x16_f16 v[0:15], v[4:7], v[6:9], v[0:15]", 32),
+        ("gfx950", "v_mfma_f32_32x32x16_fp8_fp8 v[0:15], v[4:5], v[6:7], v[0:15]", 32),
+        ("gfx950", "v_mfma_i32_16x16x64_i8 v[0:3], v[4:7], v[8:11], v[0:3]", 16),
+        ("gfx950", "v_mfma_scale_f32_32x32x64_f8f6f4 v[0:15], v[4:11], v[6:13], v[0:15]", 64),
+        ("gfx1100", "v_wmma_f32_16x16x16_f16 v[0:7], v[8:15], v[16:23], v[0:7]", 32),
+        ("gfx1201", "v_wmma_f32_16x16x16_f16 v[0:7], v[8:11], v[16:19], v[0:7]", 16),
+        ("gfx1201", "v_wmma_f32_16x16x16_fp8_fp8 v[0:7], v[8:9], v[16:17], v[0:7]", 8),
+        ("gfx1100", "v_wmma_i32_16x16x16_iu8 v[0:7], v[8:11], v[16:19], v[0:7]", 32),
+    ],
+)
+def test_cycles_of_matrix_instructions(arch: str, line: str, expected: int) -> None:
+    assert cycles.matrix_cycles(cycles.MACHINES[arch], line) == expected
+
+
+def test_waves_are_limited_by_registers_or_shared_memory() -> None:
+    assert cycles.waves_of("gfx942", 134, 16384, 4) == 3  # 512 registers for 136 each
+    assert cycles.waves_of("gfx942", 134, 32768, 4) == 2
+    assert cycles.waves_of("gfx942", 140, 32768, 8) == 2  # a program is two waves of each SIMD
+    assert cycles.waves_of("gfx1201", 190, 16384, 4) == 8
+    assert cycles.waves_of("gfx1201", 20, 0, 1) == 16
+    assert cycles.waves_of("gfx1250", 20, 0, 1) is None
+
+
+def test_steps_of_loops_unrolled_otherwise_are_compared() -> None:
+    assembly = amdgcn.Assembly(7, [3], [1], 40, 0)
+    twice = cycles.Cycles(64, 20, 10, 6, 100)
+    once = cycles.Cycles(32, 12, 5, 2, 45)
+    sides = {"tilewright": generated_amd.Code(1.0, assembly, 3, twice)}
+    sides["triton"] = generated_amd.Code(1.0, assembly, 4, once)
+    assert generated_amd.rows_of("add", sides)[6:8] == ["3 / 4", "50 (32, 10, 5, 3) / 45 (32, 12, 5, 2)"]
 
 
 @pytest.mark.parametrize("arch", ["gfx942", "gfx1100"])

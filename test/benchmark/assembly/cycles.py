@@ -1,0 +1,217 @@
+"""Estimates the cycles that a loop for AMD's GPUs takes on a SIMD, from its assembly text.
+
+Counts of instructions hide that some run longer and that waits differ. This plays the instructions of
+a loop in order, as one wave alone would issue them, and says how long each unit is busy for it. It is a
+yardstick for code of one machine, not a prediction: caches always hit, shared memory has no bank
+conflicts, and barriers cost nothing. The rates are those of the instruction sets' manuals and of
+AMD's papers on CDNA 3, CDNA 4, RDNA 3 and RDNA 4; latencies are round numbers of their size."""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What a SIMD and the memories beside it do in a cycle, and what a compute unit holds."""
+
+    lanes: int  # of a wave
+    matrix: int  # operations of a SIMD and cycle, of numbers of 16 bits
+    matrix_of_bytes: int  # the same, of 8 bits
+    issue: int  # cycles of an instruction that moves or computes a register of each lane
+    shared_bytes: int  # a cycle and SIMD, where all of a unit's SIMDs read
+    shared_latency: int
+    global_latency: int
+    registers: int  # of a SIMD, for each lane
+    granule: int  # registers are handed out by so many
+    most_waves: int  # of a SIMD
+    unit_bytes: int  # of shared memory that four SIMDs have together
+
+
+MACHINES = {
+    "gfx942": Machine(64, 512, 1024, 4, 32, 128, 600, 512, 8, 8, 64 << 10),
+    "gfx950": Machine(64, 1024, 2048, 4, 64, 128, 600, 512, 8, 8, 160 << 10),
+    "gfx1100": Machine(32, 256, 256, 1, 64, 64, 400, 1536, 24, 16, 128 << 10),
+    "gfx1201": Machine(32, 512, 1024, 1, 64, 64, 400, 1536, 24, 16, 128 << 10),
+}
+SIMDS = 4
+
+
+@dataclass
+class Cycles:
+    """The cycles of a loop: how long each unit is busy for a wave, and how long a lone wave takes."""
+
+    matrix: int
+    shared: int
+    vector: int
+    waits: int  # in which a lone wave stands at a wait while no matrix instruction runs
+    total: int  # of a lone wave
+
+
+def waves_of(arch: str, registers: int, shared_bytes: int, num_warps: int) -> int | None:
+    """The waves that a SIMD holds of a kernel at once; none of a machine that is not listed."""
+    machine = MACHINES.get(arch)
+    if machine is None:
+        return None
+    taken = -(-max(registers, 1) // machine.granule) * machine.granule
+    by_registers = min(machine.most_waves, machine.registers // taken)
+    programs = by_registers * SIMDS // max(num_warps, 1)
+    if num_warps > SIMDS:  # as many of its waves on each SIMD as on the fullest
+        programs = by_registers // -(-num_warps // SIMDS)
+    if shared_bytes:
+        programs = min(programs, machine.unit_bytes // shared_bytes)
+    return programs * num_warps // SIMDS
+
+
+def matrix_cycles(machine: Machine, line: str) -> int:
+    """The cycles that a matrix instruction keeps its SIMD's unit busy."""
+    m, n, k = map(int, re.search(r"_(\d+)x(\d+)x(\d+)", line).groups())  # type: ignore[union-attr]
+    inputs = line.split()[0].rsplit(f"x{k}", 1)[1]
+    rate = machine.matrix
+    if re.search("8|iu4", inputs):
+        rate = machine.matrix_of_bytes
+    elif "xf32" in inputs:
+        rate //= 2
+    elif "f32" in inputs or "f64" in inputs:
+        rate //= 8
+    # An MFMA takes one cycle for each of its rows, or more.
+    return max(2 * m * n * k // rate, m if "mfma" in line else 1)
+
+
+_WIDTHS = {"b8": 1, "u8": 1, "i8": 1, "b16": 2, "u16": 2, "i16": 2, "b32": 4, "b64": 8, "b96": 12, "b128": 16}
+
+
+def shared_bytes(line: str) -> int:
+    """The bytes that a lane moves in an access of shared memory."""
+    name = line.split()[0]
+    widths = [size for word, size in _WIDTHS.items() if re.search(f"_{word}(_|$)", name)]
+    if "permute" in name or "swizzle" in name or not widths:
+        return 4
+    return widths[-1] * (2 if re.match(r"ds_(read2|write2|load_2|store_2|load_2addr|store_2addr)", name) else 1)
+
+
+def registers_of(operand: str) -> list[str]:
+    """The vector registers that an operand names."""
+    found = []
+    for kind, first, last, one in re.findall(r"\b([va])\[(\d+):(\d+)\]|\b(v\d+|a\d+)\b", operand):
+        found += [one] if one else [f"{kind}{i}" for i in range(int(first), int(last) + 1)]
+    return found
+
+
+_SLOW = re.compile(r"v_(s_)?(exp|log|rcp|rsq|sqrt|sin|cos)_")
+_MATRIX = re.compile(r"v_s?w?mf?ma")
+
+
+@dataclass
+class Wave:
+    """A wave that issues one instruction after the other."""
+
+    machine: Machine
+    now: int = 0
+    matrix_until: int = 0
+    shared_until: int = 0
+    ready: dict[str, int] = field(default_factory=dict)  # results of matrix instructions
+    in_flight: dict[str, deque[int]] = field(
+        default_factory=lambda: {kind: deque() for kind in ("global", "shared", "store")}
+    )
+    busy: dict[str, int] = field(default_factory=lambda: dict.fromkeys(("matrix", "shared", "vector", "waits"), 0))
+
+    def issue(self, line: str) -> None:
+        name = line.split()[0]
+        if name.startswith(("s_waitcnt", "s_wait_")):
+            self.wait(line)
+        elif _MATRIX.match(name):
+            self.multiply(line)
+        elif name.startswith("v_"):
+            self.await_products(line)
+            cycles = self.machine.issue * (4 if _SLOW.match(name) else 1)
+            self.busy["vector"] += cycles
+            self.now += cycles
+        else:
+            self.access_or_branch(line)
+
+    def await_products(self, line: str) -> None:
+        operands = line.split(maxsplit=1)[1] if " " in line else ""
+        until = max((self.ready.get(each, 0) for each in registers_of(operands)), default=0)
+        self.stand_until(until)
+
+    def stand_until(self, until: int) -> None:
+        """Waits for a time; only what no matrix instruction fills counts."""
+        self.busy["waits"] += max(0, until - max(self.now, self.matrix_until))
+        self.now = max(self.now, until)
+
+    def multiply(self, line: str) -> None:
+        cycles = matrix_cycles(self.machine, line)
+        result, *inputs = line.split(maxsplit=1)[1].split(", ")
+        # The next instruction adds to results without a wait.
+        factors = [name for each in inputs[:2] for name in registers_of(each)]
+        self.stand_until(max((self.ready.get(each, 0) for each in factors), default=0))
+        start = max(self.now, self.matrix_until)
+        self.matrix_until = start + cycles
+        self.now = start + self.machine.issue
+        self.busy["matrix"] += cycles
+        self.ready.update(dict.fromkeys(registers_of(result), self.matrix_until))
+
+    def access_or_branch(self, line: str) -> None:
+        machine, name = self.machine, line.split()[0]
+        if name.startswith("ds_"):
+            self.await_products(line)
+            moved = shared_bytes(line) * machine.lanes
+            self.busy["shared"] += moved // machine.shared_bytes
+            # A lone wave has all of the memory's width.
+            start = max(self.now, self.shared_until)
+            self.shared_until = start + moved // (machine.shared_bytes * SIMDS)
+            self.in_flight["shared"].append(self.shared_until + machine.shared_latency)
+        elif name.startswith(("buffer_", "global_", "flat_", "scratch_")) and "inv" not in name:
+            self.await_products(line)
+            kind = "store" if "store" in name else "global"
+            self.in_flight[kind].append(self.now + machine.global_latency)
+        elif name.startswith(("s_load", "s_buffer_load")):
+            self.in_flight["shared"].append(self.now + machine.shared_latency)
+        elif name == "s_nop":
+            self.now += machine.issue * int(line.split()[1], 0)
+        self.now += machine.issue
+
+    def wait(self, line: str) -> None:
+        for kind, left in limits_of(line).items():
+            queue = self.in_flight[kind]
+            while len(queue) > left:
+                self.stand_until(queue.popleft())
+        self.now += self.machine.issue
+
+
+def limits_of(line: str) -> dict[str, int]:
+    """How many accesses of each kind a wait leaves in flight."""
+    name, *rest = line.split(maxsplit=1)
+    text = rest[0] if rest else ""
+    if name == "s_waitcnt":
+        words = {"vmcnt": "global", "lgkmcnt": "shared", "expcnt": ""}
+        found = {words[word]: int(number) for word, number in re.findall(r"(\w+cnt)\((\d+)\)", text)}
+        return {kind: left for kind, left in found.items() if kind}
+    if name == "s_waitcnt_vscnt":
+        return {"store": int(text.split(",")[1], 0)}
+    number = int(text, 0) if re.fullmatch(r"\w+", text) else 0
+    single = {"loadcnt": "global", "dscnt": "shared", "storecnt": "store", "kmcnt": "shared"}
+    if kind := single.get(name.removeprefix("s_wait_")):
+        return {kind: number}
+    if name == "s_wait_loadcnt_dscnt":
+        return {"global": number >> 8, "shared": number & 255}
+    if name == "s_wait_storecnt_dscnt":
+        return {"store": number >> 8, "shared": number & 255}
+    return {}
+
+
+def estimate(arch: str, loop: list[str]) -> Cycles | None:
+    """The cycles of one iteration among many; none of a machine that is not listed."""
+    machine = MACHINES.get(arch)
+    if machine is None:
+        return None
+    wave = Wave(machine)
+    for _ in range(4):
+        start, before = wave.now, dict(wave.busy)
+        for line in loop:
+            wave.issue(line)
+    spent = {unit: cycles - before[unit] for unit, cycles in wave.busy.items()}
+    return Cycles(**spent, total=wave.now - start)
