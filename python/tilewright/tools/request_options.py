@@ -21,6 +21,14 @@ if TYPE_CHECKING:
     from ..launch.jit import JITFunction
 
 
+# Options of launches that act on some GPUs only: type of the value, and what it is.
+ON_SOME_GPUS: dict[str, tuple[type, str]] = {
+    "waves_per_eu": (int, "the warps that a SIMD unit of AMD's GPUs is to hold"),
+    "swizzle_programs": (str, "xcd: neighbouring programs run on the same die of AMD's GPUs"),
+    "matrix_instr_nonkdim": (int, "rows and columns of AMD's matrix instructions: 16 or 32"),
+}
+
+
 def add_request_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the kernel and what it is compiled for to a command."""
     parser.add_argument("kernel", help="FILE.py:NAME")
@@ -38,6 +46,8 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=FILE.bc",
         help="libraries of bitcode for extern_elementwise, separated by commas",
     )
+    for name, (kind, text) in ON_SOME_GPUS.items():
+        parser.add_argument(f"--{name.replace('_', '-')}", type=kind, help=text)
 
 
 def add_types(parser: argparse.ArgumentParser) -> None:
@@ -101,4 +111,5 @@ def read_request(options: argparse.Namespace) -> Request:
         num_stages=options.num_stages,
         maxnreg=options.maxnreg,
         extern_libs=assignments(options.extern_libs),
+        **{name: getattr(options, name, None) for name in ON_SOME_GPUS},
     )

@@ -51,6 +51,24 @@ def test_every_stage(file: Path, stage: str, arch: str) -> None:
         assert f".target {arch}".encode() in data and b".reqntid 128" in data
 
 
+def test_options_that_amd_s_gpus_have(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = file.with_name("out")
+    kernel = [f"{file}:kernel", "--signature", SIGNATURE, "--constexpr", CONSTANTS, "--target", "amd:gfx942"]
+
+    def text_of(*options: str) -> str:
+        assert main(["compile", *kernel, "--emit", "llvm", "-o", str(out), *options]) == 0
+        return out.read_text()
+
+    assert '"amdgpu-waves-per-eu"="4,4"' in text_of("--waves-per-eu", "4")
+    assert "amdgpu-waves-per-eu" not in text_of()
+    # The number of a program depends on how many there are.
+    assert "implicitarg.ptr()" in text_of("--swizzle-programs", "xcd")
+    assert "implicitarg.ptr()" not in text_of()
+    assert main(["compile", *kernel, "--matrix-instr-nonkdim", "17"]) == 1
+    assert "matrix_instr_nonkdim=17" in capsys.readouterr().err
+    assert main(["explain", *kernel, "--diff", "waves_per_eu=2"]) == 0
+
+
 def test_a_signature_by_name_may_hold_numbers(file: Path) -> None:
     out = file.with_name("out")
     named = "x=*fp16:16, n=i32, one=1, alpha=fp32"
