@@ -114,6 +114,11 @@ PendingAccesses BarrierPlan::visit(Operation *op, PendingAccesses pending) {
     return pending;
   }
   Ordering needed = pending.neededBefore(op, numWarps, facts);
+  // One barrier serves all reads in a row, and each of them may then wait for its use.
+  if (needed != Ordering::None)
+    for (Operation *next = op->getNextNode(); isa<LoadSharedOp>(op) && isa<LoadSharedOp>(next);
+         next = next->getNextNode())
+      needed = std::max(needed, pending.neededBefore(next, numWarps, facts));
   if (needed != Ordering::None) {
     planned[op] = needed;
     pending.order(needed);

@@ -42,6 +42,24 @@ func.func @near(%x: tensor<1024xf32, #row>) {
   return
 }
 
+// Reads in a row have the strongest barrier that any of them needs, in front of all.
+// CHECK-LABEL: @strongest_for_two
+func.func @strongest_for_two(%x: tensor<1024xf32, #row>) {
+  %a = simt.alloc_shared "a" at 0 : !buffer
+  %b = simt.alloc_shared "b" at 4096 : !buffer
+  // CHECK: simt.store_shared
+  // CHECK-NEXT: simt.store_shared
+  // CHECK-NEXT: simt.barrier{{$}}
+  // CHECK-NEXT: simt.load_shared
+  // CHECK-NEXT: simt.load_shared
+  // CHECK-NEXT: return
+  simt.store_shared %x, %a : tensor<1024xf32, #row>, !buffer
+  simt.store_shared %x, %b : tensor<1024xf32, #row>, !buffer
+  %y = simt.load_shared %a : !buffer -> tensor<1024xf32, #turned>
+  %z = simt.load_shared %b : !buffer -> tensor<1024xf32, #other>
+  return
+}
+
 // Memory that is used again: a write after a read of another buffer at the same place.
 // CHECK-LABEL: @reuse
 func.func @reuse(%x: tensor<1024xf32, #row>) {
