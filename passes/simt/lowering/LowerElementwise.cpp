@@ -26,16 +26,6 @@ static Type stepType(Type pointee) {
   return IntegerType::get(pointee.getContext(), elementBytes(pointee) * 8);
 }
 
-/// Sums and products of the user's may become one FMA, which rounds once. Those of formulas, which
-/// later passes write, may not.
-static void allowContraction(Operation *op) {
-  if (!isa<arith::AddFOp, arith::SubFOp, arith::MulFOp>(op))
-    return;
-  auto math = cast<arith::ArithFastMathInterface>(op);
-  auto flags = math.getFastMathFlagsAttr().getValue() | arith::FastMathFlags::contract;
-  op->setAttr(math.getFastMathAttrName(), arith::FastMathFlagsAttr::get(op->getContext(), flags));
-}
-
 /// The result of an operation of `tile` or `arith` on one element.
 static Value lowerElement(SimtFunction &f, Operation *op, ArrayRef<Value> operands) {
   Type type = f.lowerType(elementTypeOf(op->getResult(0).getType()));
@@ -50,8 +40,7 @@ static Value lowerElement(SimtFunction &f, Operation *op, ArrayRef<Value> operan
       .Case([&](IntToPtrOp) -> Value { return f.create<LLVM::IntToPtrOp>(type, operands[0]); })
       .Default([&](Operation *other) -> Value {
         Operation *copy = f.cloneScalar(other, operands);
-        if (!hasFeature(f.target, tile::Feature::SeparateRounding))
-          allowContraction(copy);
+        f.allowContraction(copy);
         return copy->getResult(0);
       });
 }

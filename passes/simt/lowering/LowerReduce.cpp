@@ -33,11 +33,14 @@ struct Reduction {
   Region &region;
   bool isCommutative;
 
-  /// Combines two halves of a step; `half` is that of `mine`.
-  Registers combineHalves(ArrayRef<Value> mine, ArrayRef<Value> other, const AxisHalf &half) {
+  /// Combines two halves of a step; `half` is that of `mine`. Where a lane has both, nobody else
+  /// combines them.
+  Registers combineHalves(ArrayRef<Value> mine, ArrayRef<Value> other, const AxisHalf &half,
+                          bool isOfLane) {
     if (isCommutative || !half.flips) {
       bool isSwapped = !isCommutative && half.isHigh;
-      return isSwapped ? f.combine(region, other, mine) : f.combine(region, mine, other);
+      return isSwapped ? f.combine(region, other, mine, isOfLane)
+                       : f.combine(region, mine, other, isOfLane);
     }
     Value isHigh = isHighHalf(f, half);
     Registers low, high;
@@ -60,7 +63,7 @@ struct Reduction {
     partial.merge(step.reg);
     for (uint32_t reg : partial.representatives())
       partial.set(reg, combineHalves(before.at(reg), before.at(reg ^ step.reg),
-                                     halfOf(layout, step, flips, reg)));
+                                     halfOf(layout, step, flips, reg), /*isOfLane=*/true));
   }
 
   /// In threes: machines have minimum, maximum, sum and bitwise operations of three integers, many
@@ -112,7 +115,8 @@ struct Reduction {
         other.push_back(value);
     }
     for (auto [reg, other] : llvm::zip(registers, others))
-      partial.set(reg, combineHalves(before.at(reg), other, halfOf(layout, step, flips, reg)));
+      partial.set(reg, combineHalves(before.at(reg), other, halfOf(layout, step, flips, reg),
+                                     /*isOfLane=*/false));
   }
 
   RegisterClasses run(ArrayRef<Registers> sources, ArrayRef<AxisStep> steps) {

@@ -239,7 +239,17 @@ Operation *SimtFunction::cloneScalar(Operation *op, ArrayRef<Value> operands) {
   return builder.create(state);
 }
 
-Registers SimtFunction::combine(Region &region, ArrayRef<Value> lhs, ArrayRef<Value> rhs) {
+void SimtFunction::allowContraction(Operation *op) const {
+  if (!isa<arith::AddFOp, arith::SubFOp, arith::MulFOp>(op) ||
+      hasFeature(target, tile::Feature::SeparateRounding))
+    return;
+  auto math = cast<arith::ArithFastMathInterface>(op);
+  auto flags = math.getFastMathFlagsAttr().getValue() | arith::FastMathFlags::contract;
+  op->setAttr(math.getFastMathAttrName(), arith::FastMathFlagsAttr::get(op->getContext(), flags));
+}
+
+Registers SimtFunction::combine(Region &region, ArrayRef<Value> lhs, ArrayRef<Value> rhs,
+                                bool mayContract) {
   Block &block = region.front();
   SmallVector<Value> arguments(lhs);
   arguments.append(rhs.begin(), rhs.end());
@@ -260,6 +270,8 @@ Registers SimtFunction::combine(Region &region, ArrayRef<Value> lhs, ArrayRef<Va
       continue;
     }
     Operation *copy = cloneScalar(&op, operands);
+    if (mayContract)
+      allowContraction(copy);
     mapping.map(op.getResults(), copy->getResults());
   }
   Registers results;

@@ -81,9 +81,13 @@ struct SimtFunction {
   mlir::LogicalResult lowerPartialReduce(PartialReduceOp op);
   mlir::LogicalResult lowerScan(tile::ScanOp op); // LowerScan.cpp: no warps along the axis
 
-  /// Applies a combining region to one value per operand.
+  /// Applies a combining region to one value per operand. Sums may take products into one FMA where
+  /// `mayContract`: other lanes must not combine the same values in another order.
   Registers combine(mlir::Region &region, llvm::ArrayRef<mlir::Value> lhs,
-                    llvm::ArrayRef<mlir::Value> rhs);
+                    llvm::ArrayRef<mlir::Value> rhs, bool mayContract = false);
+  /// Lets a sum or product of the user's become one FMA with another, which rounds once, if the
+  /// target does so. Those of formulas, which later passes write, may not.
+  void allowContraction(mlir::Operation *op) const;
   /// A copy of `op` on other operands, with the result types lowered to scalars.
   mlir::Operation *cloneScalar(mlir::Operation *op, llvm::ArrayRef<mlir::Value> operands);
   /// The value of another lane.

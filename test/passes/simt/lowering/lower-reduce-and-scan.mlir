@@ -104,13 +104,18 @@ func.func @extremum(%x: f32) {
   return
 }
 
-// A sum of floats is rounded: in halves, as it was written.
+// A sum of floats is rounded: in halves, as it was written. In a lane it may take products into
+// FMAs; between lanes each would round another one's product.
 // CHECK-LABEL: llvm.func @rounded
 // CHECK: %[[A:.*]] = arith.addf
 // CHECK: %[[B:.*]] = arith.addf
-// CHECK: arith.addf
-// CHECK: arith.addf
-// CHECK: arith.addf %[[A]], %[[B]]
+// CHECK: %[[C:.*]] = arith.addf
+// CHECK: %[[D:.*]] = arith.addf
+// CHECK: %[[E:.*]] = arith.addf %[[A]], %[[B]] fastmath<contract>
+// CHECK: %[[F:.*]] = arith.addf %[[C]], %[[D]] fastmath<contract>
+// CHECK: arith.addf %[[E]], %[[F]] fastmath<contract>
+// CHECK: simt.shuffle xor
+// CHECK-NOT: fastmath
 // CHECK: llvm.return
 func.func @rounded(%x: f32) {
   %t = tile.splat %x : f32 -> tensor<256xf32, #row>
