@@ -84,6 +84,25 @@ unsigned tw::registersIn(scf::ForOp loop) {
   return most;
 }
 
+unsigned tw::registersOfOperands(scf::ForOp loop) {
+  unsigned most = 0;
+  loop->walk([&](MmaOp mma) {
+    unsigned count = 0;
+    int64_t depth = tile::shapeOf(mma.getA().getType()).back();
+    for (Value operand : {mma.getA(), mma.getB()})
+      if (operand.getDefiningOp<LoadSharedOp>())
+        count +=
+            registersOf(operand) * std::min(depth, int64_t(mma.getInstruction().getK())) / depth;
+    most = std::max(most, count);
+  });
+  return most;
+}
+
+unsigned tw::registersForLoops(tile::TargetAttr target) {
+  constexpr unsigned ofScalars = 8; // the thread's number, and what is computed from it
+  return target.getRegisters() - std::min(ofScalars, target.getRegisters());
+}
+
 unsigned tw::registersForTiles(tile::TargetAttr target) {
   return target.getRegisters() - std::min(target.getSpareRegisters(), target.getRegisters());
 }

@@ -7,6 +7,7 @@
 #include "passes/Pipeline.h"
 #include "passes/analysis/RegisterUse.h"
 #include "passes/analysis/SharedLiveness.h"
+#include "passes/simt/LayoutRules.h"
 #include "passes/simt/layout/AsyncCopies.h"
 #include "passes/simt/pipeline/LoaderRing.h"
 #include "runtime/codes/Codes.h"
@@ -68,11 +69,43 @@ static PipelinedUse useWhenStaged(ModuleOp copy, std::optional<PipelineLoopsOpti
   return use;
 }
 
+/// Returns the registers of the addresses of a loop's loads, one for each access.
+static unsigned registersOfAddresses(scf::ForOp loop, const IndexFacts &facts,
+                                     const Machine &machine) {
+  unsigned count = 0;
+  loop->walk([&](tile::LoadOp load) {
+    if (!hasLayout(load.getType()))
+      return;
+    VectorAccess access = vectorAccess(facts, load.getPtr(), load.getMask(),
+                                       layoutOf(load.getPtr().getType()), 8 * machine.vectorBytes);
+    count += access.registers.size() / access.vector;
+  });
+  return count;
+}
+
+/// Returns true if a loop of a staged module takes more registers than there are, with operands of
+/// its products and addresses. Code that spills in a loop takes many times as long.
+static bool hasLoopThatSpills(ModuleOp staged, tile::TargetAttr target) {
+  Machine machine = machineOf(staged);
+  bool spills = false;
+  for (auto kernel : staged.getOps<func::FuncOp>()) {
+    IndexFacts facts(kernel);
+    kernel.walk([&](scf::ForOp loop) {
+      spills |= registersIn(loop) + registersOfOperands(loop) +
+                    registersOfAddresses(loop, facts, machine) >
+                registersForLoops(target);
+    });
+  }
+  return spills;
+}
+
 namespace {
 /// How the slots of a module's loops go with what the target has.
 struct SlotRoom {
   bool isFullByOne = false;     // they do not fit, but do with one fewer of each tile
   bool hasRegistersFor = false; // tiles that are loaded ahead can wait in registers meanwhile
+  bool lacksRegisters = false;  // for tiles that are loaded ahead, beside all else in a loop
+  bool oneHoldsMore = false;    // a processor holds more programs if each has one slot
 };
 } // namespace
 
@@ -84,22 +117,53 @@ static unsigned registersForWaiting(tile::TargetAttr target) {
   return std::min(available, named - std::min(held, named));
 }
 
+/// Returns true if a processor that holds fewer warps of a kernel with two slots than the largest
+/// program has, as its memory is full, holds more with one. Another barrier an iteration costs less
+/// than waits that no other warp fills.
+static bool holdsMoreByOne(const PipelinedUse &use, Operation *module, tile::TargetAttr target) {
+  uint64_t warps = threadsOf(module).count() / target.getWarpSize();
+  uint64_t two = packedBytes(use.buffers), one = packedBytes(withSlots(use.buffers, 1));
+  if (one == 0 || one == two || use.registers > registersForWaiting(target))
+    return false;
+  uint64_t limit = target.getSharedBytes(), programs = limit / two;
+  uint64_t byRegisters = target.getRegisters() / (use.registers + target.getSpareRegisters());
+  return programs * warps < target.getMaxWarps() && std::min(limit / one, byRegisters) > programs;
+}
+
+/// Returns true if operands of products in loops may wait in registers until there is a slot.
+static bool mayWaitInRegisters(ModuleOp module, tile::TargetAttr target) {
+  return !laneCopyOf(target) && !packedCopyOf(target) &&
+         module
+             ->walk([](MmaOp mma) {
+               return mma->getParentOfType<scf::ForOp>() ? WalkResult::interrupt()
+                                                         : WalkResult::advance();
+             })
+             .wasInterrupted();
+}
+
+/// Finds out how slots go with shared memory, and tiles that wait in registers with those.
 static SlotRoom findRoom(ModuleOp module, tile::TargetAttr target, unsigned numStages) {
   uint64_t limit = target.getSharedBytes();
+  bool isThroughRegisters = mayWaitInRegisters(module, target);
   // Half is left for other buffers, without a trial.
-  if (mostBytesOfSlots(module, numStages) <= limit / 2)
+  if (mostBytesOfSlots(module, numStages) <= limit / 2 && !isThroughRegisters)
     return {};
   OwningOpRef<ModuleOp> copy = module.clone();
   PipelineLoopsOptions options;
   options.numStages = numStages;
   PipelinedUse use = useWhenStaged(*copy, options);
-  if (packedBytes(use.buffers) <= limit)
-    return {};
+  SlotRoom room;
+  room.lacksRegisters = isThroughRegisters && hasLoopThatSpills(*copy, target);
+  if (packedBytes(use.buffers) <= limit) {
+    room.oneHoldsMore = isThroughRegisters && holdsMoreByOne(use, module, target);
+    return room;
+  }
   uint64_t slots = 1;
   for (LiveBuffer &buffer : use.buffers)
     slots = std::max<uint64_t>(slots, buffer.alloc.getSlots().value_or(1));
-  return {slots > 1 && packedBytes(withSlots(use.buffers, slots - 1)) <= limit,
-          use.registers <= registersForWaiting(target)};
+  room.isFullByOne = slots > 1 && packedBytes(withSlots(use.buffers, slots - 1)) <= limit;
+  room.hasRegistersFor = use.registers <= registersForWaiting(target);
+  return room;
 }
 
 namespace {
@@ -148,24 +212,39 @@ static void explainRests(const PipelinedLoops &loops) {
           << obstacle;
 }
 
-/// Pipelines a loop of so many stages, or one fewer where shared memory is full. Where that leaves
-/// one slot, tiles on their way through registers wait there until it has been read.
+/// Says of a loop why it has fewer stages than it was to have.
+static void explainFewer(scf::ForOp loop, int64_t stages, int64_t used, bool sharesSlot,
+                         SlotRoom room) {
+  auto remark = emitCodedRemark(loop, Code::PipelinedLoads);
+  if (room.lacksRegisters)
+    remark << "registers have no room for tiles of the next iteration";
+  else if (room.isFullByOne)
+    remark << "shared memory has no room for num_stages=" << stages;
+  else
+    remark << "a processor holds more programs if they take less shared memory";
+  remark << ": the loop ";
+  if (sharesSlot)
+    remark << "writes tiles to the slot of those before, when these have been read";
+  else
+    remark << "is compiled as for " << used;
+}
+
+/// Pipelines a loop of so many stages, or fewer where shared memory or registers are full. Where
+/// that leaves one slot, tiles on their way through registers wait there until it has been read.
 static void pipelineLoop(scf::ForOp loop, int64_t stages, SlotRoom room, PipelinedLoops &loops) {
-  int64_t used = stages - room.isFullByOne;
+  int64_t used = room.lacksRegisters ? 1 : stages - room.isFullByOne;
   auto pipeline = planFor(loop, unsigned(std::max<int64_t>(used, 2)), loops);
   if (!pipeline)
     return;
   if (pipeline->hasLoader)
     loops.withLoader.push_back(loop.getLoc());
-  bool sharesSlot = used == 1 && pipeline->isThroughRegisters && room.hasRegistersFor;
-  if (room.isFullByOne) {
-    auto remark = emitCodedRemark(loop, Code::PipelinedLoads)
-                  << "shared memory has no room for num_stages=" << stages << ": the loop ";
-    if (sharesSlot)
-      remark << "writes tiles to the slot of those before, when these have been read";
-    else
-      remark << "is compiled as for " << used;
-  }
+  bool sharesSlot = pipeline->isThroughRegisters && !room.lacksRegisters &&
+                    (room.oneHoldsMore || (used == 1 && room.hasRegistersFor));
+  if (used < stages || sharesSlot)
+    explainFewer(loop, stages, used, sharesSlot, room);
+  // Tiles wait in registers for one iteration, however many slots there are.
+  if (pipeline->isThroughRegisters)
+    used = std::min<int64_t>(used, 2);
   if (sharesSlot)
     applyPipeline(*pipeline, {.numAhead = 1, .numSlots = 1}, loops.rings);
   else if (used >= 2)

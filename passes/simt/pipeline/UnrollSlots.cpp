@@ -154,6 +154,8 @@ scf::IfOp Unroller::createLast(Value count, scf::ForOp rounds) {
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(last.thenBlock());
   SmallVector<Value> results = copyBody(rounds.getResults().back(), carried, 0, /*copies=*/false);
+  if (carried.empty()) // the branches were built with their terminators
+    return last;
   scf::YieldOp::create(b, loc, results);
   b.setInsertionPointToStart(last.elseBlock());
   scf::YieldOp::create(b, loc, carried);

@@ -131,6 +131,27 @@ def test_matmul_with_memory_for_one_slot(arch: str, compiler: None) -> None:
     assert sum(place < products[0] for place in loads) == 16  # with those of the first iteration
 
 
+def test_programs_with_one_slot_leave_room_for_others(compiler: None) -> None:
+    """With two slots a processor's memory would hold one program, which is one wave of each SIMD."""
+    resources = compile_for("gfx942", "matmul", BK=64).resources
+    assert resources["scratch_bytes"] == 0
+    assert resources["shared_bytes"] == 32768 and resources["registers"] <= 256
+
+
+@pytest.mark.parametrize(
+    ("arch", "name", "changes"),
+    [("gfx1100", "matmul", {"BK": 64}), ("gfx1201", "attention", {"D": 128}),
+     ("gfx1201", "attention", {"D": 128, "CAUSAL": False})],
+)  # fmt: skip
+def test_loops_load_no_tile_ahead_that_registers_cannot_hold(
+    arch: str, name: str, changes: dict[str, int], compiler: None
+) -> None:
+    resources = compile_for(arch, name, **changes).resources
+    assert resources["scratch_bytes"] == resources["spilled_registers"] == 0
+    ahead = compile_for(arch, "matmul")  # one step of depth 32 fits beside the sums
+    assert ahead.resources["shared_bytes"] == 2 * 2 * 128 * 32 * 2
+
+
 def test_tiles_wait_in_registers_only_where_instructions_name_them(compiler: None) -> None:
     """Sums that fill a thread's 256 accumulation registers leave no room for tiles beside them."""
     resources = compile_for("gfx90a", "matmul", num_warps=4, BM=256, BN=256, BK=64).resources
