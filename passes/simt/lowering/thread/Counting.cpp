@@ -8,19 +8,33 @@ using namespace tw;
 using namespace tw::simt;
 using namespace tw::tile;
 
-/// Returns true if `base + index` is a number from 0 for each index of an arange. A base that steps
-/// through a loop is known by its divisor to end early enough.
-static bool isExact(const IndexFacts &facts, Value base, ArangeOp indices) {
+namespace {
+/// Facts of the sums of a base and indices: those that do not wrap around are exact.
+enum class CountedSums { MayWrap, Exact, ExactFromZero };
+
+/// Numbers that count along a dimension of a tile.
+struct Counted {
+  unsigned dim;
+  CountedSums sums;
+};
+} // namespace
+
+/// Finds what is known of `base + index` for the indices of an arange. A base that steps through a
+/// loop is known by its divisor to end early enough: to a multiple of 128, at most 2^31 - 128, any
+/// index below 128 can be added.
+static CountedSums sumsOf(const IndexFacts &facts, Value base, ArangeOp indices) {
   int64_t least = int32_t(indices.getStart()), greatest = int64_t(int32_t(indices.getEnd())) - 1;
-  if (base) {
-    IndexRange range = facts.rangeOf(base);
-    int64_t divisor = facts.of(base).axes[0].divisibility;
-    if (range.least < 0)
-      return false;
-    least += range.least;
-    greatest += range.greatest - (divisor > 0 ? range.greatest % divisor : 0);
-  }
-  return least >= 0 && greatest <= std::numeric_limits<int32_t>::max();
+  if (least < 0)
+    return CountedSums::MayWrap;
+  if (!base)
+    return CountedSums::ExactFromZero;
+  IndexRange range = facts.rangeOf(base);
+  int64_t divisor = facts.of(base).axes[0].divisibility;
+  if (range.least < 0)
+    return greatest < powerOfTwoIn(divisor) ? CountedSums::Exact : CountedSums::MayWrap;
+  greatest += range.greatest - (divisor > 0 ? range.greatest % divisor : 0);
+  return greatest <= std::numeric_limits<int32_t>::max() ? CountedSums::ExactFromZero
+                                                         : CountedSums::MayWrap;
 }
 
 /// Returns true if a tile is only compared, so that its elements need not be there.
@@ -32,8 +46,8 @@ static bool isOnlyCompared(Value tile) {
   });
 }
 
-/// Returns the dimension of a tile along which it is exactly a uniform number plus 0, 1, 2, ....
-static std::optional<unsigned> countingDim(const IndexFacts &facts, Value tile) {
+/// Returns how a tile is exactly a uniform number plus 0, 1, 2, ... along a dimension.
+static std::optional<Counted> countedAlong(const IndexFacts &facts, Value tile) {
   Enlarged sum = enlargedFrom(tile);
   Value base;
   Enlarged indices = sum;
@@ -45,10 +59,12 @@ static std::optional<unsigned> countingDim(const IndexFacts &facts, Value tile) 
       }
   auto arange = indices.source.getDefiningOp<ArangeOp>();
   auto dim = llvm::find(indices.dims, 0);
-  if (!arange || dim == indices.dims.end() || !isOnlyCompared(sum.source) ||
-      !isExact(facts, base, arange))
+  if (!arange || dim == indices.dims.end() || !isOnlyCompared(sum.source))
     return std::nullopt;
-  return dim - indices.dims.begin();
+  CountedSums sums = sumsOf(facts, base, arange);
+  if (sums == CountedSums::MayWrap)
+    return std::nullopt;
+  return Counted{unsigned(dim - indices.dims.begin()), sums};
 }
 
 /// Returns the part of each register in the index along a dimension; nothing where a lane's or a
@@ -67,20 +83,36 @@ static std::optional<SmallVector<int64_t>> registerParts(const LinearLayout &lay
   return ofThreads & ofRegisters ? std::nullopt : std::optional(std::move(parts));
 }
 
-/// Returns bound - base for each register. A bound below -1 is taken as -1: numbers from 0 compare
-/// with both alike, and the difference does not overflow.
-static Registers emitLimits(SimtFunction &f, Value bound, Value base) {
+/// Returns bound - base where `base + index` is from 0. A bound below -1 is taken as -1: numbers
+/// from 0 compare with both alike, and the difference does not overflow.
+static Value emitLimitFromZero(SimtFunction &f, Value bound, Value base, bool mayBeLess) {
+  Value least = f.constantOf(bound.getType(), -1);
+  Value clamped = mayBeLess ? f.builder.createOrFold<arith::MaxSIOp>(f.loc, bound, least) : bound;
+  return f.create<arith::SubIOp>(clamped, base, arith::IntegerOverflowFlags::nsw);
+}
+
+/// Returns bound - base, or what indices from 0 compare with alike: -1 where it is below 0, the
+/// greatest number where it is beyond that.
+static Value emitLimit(SimtFunction &f, Value bound, Value base) {
+  auto constant = [&](int64_t value) { return f.constantOf(bound.getType(), value); };
+  Value isBelow = f.create<arith::CmpIOp>(arith::CmpIPredicate::slt, bound, base);
+  Value difference = f.create<arith::SubIOp>(bound, base); // without a sign, where it is not below
+  Value capped =
+      f.create<arith::MinUIOp>(difference, constant(std::numeric_limits<int32_t>::max()));
+  return f.create<arith::SelectOp>(isBelow, constant(-1), capped);
+}
+
+/// Returns a number for each register of `bound` that indices compare with as `base + index` do
+/// with the bound.
+static Registers emitLimits(SimtFunction &f, Value bound, Value base, CountedSums sums) {
+  bool mayBeLess = f.facts.rangeOf(bound).least < -1;
   llvm::DenseMap<Value, Value> limits;
   Registers result;
   for (Value number : f.registersOf(bound)) {
     Value &limit = limits[number];
-    if (!limit) {
-      Value least = f.constantOf(number.getType(), -1);
-      Value clamped = f.facts.rangeOf(bound).least >= -1
-                          ? number
-                          : f.builder.createOrFold<arith::MaxSIOp>(f.loc, number, least);
-      limit = f.create<arith::SubIOp>(clamped, base, arith::IntegerOverflowFlags::nsw);
-    }
+    if (!limit)
+      limit = sums == CountedSums::Exact ? emitLimit(f, number, base)
+                                         : emitLimitFromZero(f, number, base, mayBeLess);
     result.push_back(limit);
   }
   return result;
@@ -94,18 +126,19 @@ std::optional<std::array<Registers, 2>> tw::simt::countedOperands(SimtFunction &
     return std::nullopt;
   for (unsigned side : {0u, 1u}) {
     Value counting = op->getOperand(side), bound = op->getOperand(1 - side);
-    std::optional<unsigned> dim = countingDim(f.facts, counting);
+    std::optional<Counted> counted = countedAlong(f.facts, counting);
     std::optional<SmallVector<int64_t>> parts =
-        dim ? registerParts(layoutOf(op.getType()), *dim) : std::nullopt;
+        counted ? registerParts(layoutOf(op.getType()), counted->dim) : std::nullopt;
     if (!parts)
       continue;
     llvm::SmallDenseSet<int64_t> distinct(parts->begin(), parts->end());
     const Registers &bounds = f.registersOf(bound);
     llvm::SmallDenseSet<Value> distinctBounds(bounds.begin(), bounds.end());
-    if (distinct.size() <= 2 * distinctBounds.size() + 1)
-      continue; // as many differences and maxima as there were sums
+    size_t ofLimit = counted->sums == CountedSums::Exact ? 4 : 2; // operations
+    if (distinct.size() <= ofLimit * distinctBounds.size() + 1)
+      continue; // as many operations as there were sums
     std::array<Registers, 2> operands;
-    operands[1 - side] = emitLimits(f, bound, f.scalarOf(counting));
+    operands[1 - side] = emitLimits(f, bound, f.scalarOf(counting), counted->sums);
     for (int64_t part : *parts)
       operands[side].push_back(f.constantI32(part));
     return operands;

@@ -53,6 +53,27 @@ func.func @counting(%p: !tile.ptr<i1>, %k: i32, %n: i32) {
   return
 }
 
+// The base may be any multiple of 1024, also below 0: no sum with an index wraps around, but the
+// difference may be beyond all indices, on either side.
+// CHECK-LABEL: llvm.func @counting_from_anywhere
+func.func @counting_from_anywhere(%p: !tile.ptr<i1>, %k: i32, %n: i32) {
+  %step = arith.constant 1024 : i32
+  %first = arith.muli %k, %step : i32
+  %firsts = tile.splat %first : i32 -> tensor<1024xi32, #eight>
+  %i = tile.arange 0 to 1024 : tensor<1024xi32, #eight>
+  %j = arith.addi %firsts, %i : tensor<1024xi32, #eight>
+  %ns = tile.splat %n : i32 -> tensor<1024xi32, #eight>
+  // CHECK: %[[BELOW:.*]] = arith.cmpi slt, %arg2, %[[BASE:.*]] : i32
+  // CHECK-NEXT: %[[DIFFERENCE:.*]] = arith.subi %arg2, %[[BASE]] : i32
+  // CHECK: %[[CAPPED:.*]] = arith.minui %[[DIFFERENCE]], %{{.*}} : i32
+  // CHECK: %[[LIMIT:.*]] = arith.select %[[BELOW]], %{{.*}}, %[[CAPPED]] : i32
+  // CHECK-COUNT-8: arith.cmpi slt, %c{{.*}}, %[[LIMIT]] : i32
+  %m = arith.cmpi slt, %j, %ns : tensor<1024xi32, #eight>
+  %ps = tile.splat %p : !tile.ptr<i1> -> tensor<1024x!tile.ptr<i1>, #eight>
+  tile.store %ps, %m : tensor<1024x!tile.ptr<i1>, #eight>, tensor<1024xi1, #eight>
+  return
+}
+
 // The first index may be close to the greatest number: what is above that wraps around.
 // CHECK-LABEL: llvm.func @wraps_around
 func.func @wraps_around(%p: !tile.ptr<i1>, %first: i32, %n: i32) {
