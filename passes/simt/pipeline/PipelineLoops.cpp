@@ -9,6 +9,7 @@
 #include "passes/analysis/SharedLiveness.h"
 #include "passes/simt/LayoutRules.h"
 #include "passes/simt/layout/AsyncCopies.h"
+#include "passes/simt/pipeline/JoinRests.h"
 #include "passes/simt/pipeline/LoaderRing.h"
 #include "runtime/codes/Codes.h"
 
@@ -284,10 +285,15 @@ struct PipelineLoops : tw::impl::PipelineLoopsBase<PipelineLoops> {
     tile::TargetAttr target = targetOf(getOperation());
     if (!target)
       return;
+    SmallVector<scf::ForOp> all;
+    getOperation().walk([&](scf::ForOp loop) { all.push_back(loop); });
+    for (scf::ForOp loop : all)
+      if (int64_t stages = stagesOf(loop, numStages); stages >= 2 && boxCopyOf(target))
+        joinRest(loop, unsigned(stages));
     SlotRoom room;
     if (oneFewerWhereFull)
       room = findRoom(getOperation(), target, numStages);
-    SmallVector<scf::ForOp> all;
+    all.clear();
     getOperation().walk([&](scf::ForOp loop) { all.push_back(loop); });
     PipelinedLoops loops;
     for (scf::ForOp loop : all)

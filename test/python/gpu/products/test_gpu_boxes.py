@@ -29,7 +29,7 @@ def maps(compiled: CompiledKernel) -> list[str]:
 
 
 def mapped(compiled: CompiledKernel) -> set[str]:
-    """The numbers of the arguments that have maps: those of the rest of K have its extent, too."""
+    """The numbers of the arguments that have maps."""
     return {text.partition(" ")[0] for text in maps(compiled)}
 
 

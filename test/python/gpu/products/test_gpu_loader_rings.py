@@ -74,8 +74,8 @@ def test_rings_of_persistent_kernels(form: str, setting: Setting, K: int, rng: n
         expected = torch.where(odd, 1.0, expected)
     assert_equal(c[:, :N], expected)
     assert bool(c[:, N:].isnan().all())
-    # One for the whole blocks of K, and one for the rest; no map describes an array without columns.
-    assert num_loaders(compiled) == (2 if K else 0)
+    # Whole blocks of K and the rest are one loop; no map describes an array without columns.
+    assert num_loaders(compiled) == (1 if K else 0)
     assert rings(compiled) == ([3] if form == "some" else [0])[: num_loaders(compiled)]
 
 
