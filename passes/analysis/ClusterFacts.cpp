@@ -57,23 +57,34 @@ int64_t ClusterFacts::spreadOfArgument(BlockArgument argument) {
   if (tile::isTile(argument) || !isShared(loop.getInitArgs()[number]))
     return 0;
   auto before = spreads;
+  size_t numAsked = asked.size();
   spreads[argument] = 1;
   if (isShared(loop.getYieldedValues()[number]))
     return 1;
   spreads = std::move(before);
+  asked.truncate(numAsked);
   return 0;
 }
 
+/// Returns true if a scalar is known to be a multiple that is not negative, or asks for that.
+bool ClusterFacts::isOrMayBe(Value value, int64_t divisor) {
+  if (facts.of(value).isNonNegative && (divisor == 1 || isMultiple(value, divisor)))
+    return true;
+  if (!asking || !value.getParentRegion()->isAncestor(asking->getParentRegion()))
+    return false;
+  asked.push_back({value, divisor});
+  return true;
+}
+
 /// A block of n values that begins at a multiple of n lies between two multiples of a divisor that
-/// n divides. Values below 0 are rounded another way.
+/// n divides. Values below 0 are rounded another way; all of a block are, or none.
 int64_t ClusterFacts::spreadOfQuotient(Value dividend, Value divisor, bool isRemainder) {
   int64_t spread = spreadOf(dividend);
   if (spread == 0 || !isShared(divisor))
     return 0;
   if (spread == 1)
     return 1;
-  if (!isMultiple(divisor, spread) || !facts.of(dividend).isNonNegative ||
-      !facts.of(divisor).isNonNegative)
+  if (!isOrMayBe(divisor, spread) || !isOrMayBe(dividend, 1))
     return 0;
   return isRemainder ? spread : 1;
 }

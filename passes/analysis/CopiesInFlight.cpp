@@ -380,10 +380,11 @@ static bool isReleased(BoxCopyOp copy) {
            });
   };
   bool isFound = false;
-  for (Operation *op = copy; op; op = op->getPrevNode())
-    if (auto phase = dyn_cast<PhaseAwaitOp>(op))
-      copy->getParentOfType<func::FuncOp>()->walk(
-          [&](ReleaseOp release) { isFound |= releases(release, phase); });
+  for (Operation *at = copy; at; at = dyn_cast<scf::IfOp>(at->getParentOp()))
+    for (Operation *op = at; op; op = op->getPrevNode())
+      if (auto phase = dyn_cast<PhaseAwaitOp>(op))
+        copy->getParentOfType<func::FuncOp>()->walk(
+            [&](ReleaseOp release) { isFound |= releases(release, phase); });
   return isFound;
 }
 

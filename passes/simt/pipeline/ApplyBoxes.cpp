@@ -8,15 +8,16 @@ using namespace mlir;
 using namespace tw;
 using namespace tw::simt;
 
+/// `isShared`: programs of a cluster copy for one another what they share under conditions, too.
 void PipelineRewriter::copyBoxes(unsigned group, const IRMapping &mapping, Value exists, Value slot,
-                                 IntegerAttr phase) {
+                                 IntegerAttr phase, bool isShared) {
   SmallVector<int32_t> maps;
   SmallVector<Value> coordinates, places;
   SmallVector<bool> multicast;
   for (auto [pipelined, ring] : llvm::zip(pipeline.loads, rings)) {
     if (pipelined.group != group)
       continue;
-    multicast.push_back(pipelined.isMulticast);
+    multicast.push_back(pipelined.isMulticast && (isShared || !pipelined.isMulticastIf));
     maps.push_back(addTensorMap(loop->getParentOfType<ModuleOp>(), pipelined.box));
     places.push_back(SlotOp::create(builder, loc, ring, slot, phase));
     for (Value coordinate : pipelined.coordinates)
@@ -27,6 +28,24 @@ void PipelineRewriter::copyBoxes(unsigned group, const IRMapping &mapping, Value
   if (llvm::is_contained(multicast, true))
     copiedForAll = builder.getDenseBoolArrayAttr(multicast);
   BoxCopyOp::create(builder, loc, maps, coordinates, places, barrier, exists, copiedForAll);
+}
+
+/// Computes whether the conditions hold under which programs of a cluster share boxes; null where
+/// there are none.
+Value PipelineRewriter::whetherShared() {
+  Value all;
+  auto require = [&](arith::CmpIPredicate predicate, Value value) {
+    Value zero = integer(value.getType(), 0);
+    Value holds = arith::CmpIOp::create(builder, loc, predicate, value, zero);
+    all = all ? arith::AndIOp::create(builder, loc, all, holds).getResult() : holds;
+  };
+  for (auto [value, divisor] : pipeline.conditions) {
+    require(arith::CmpIPredicate::sge, value);
+    if (divisor > 1)
+      require(arith::CmpIPredicate::eq,
+              arith::RemUIOp::create(builder, loc, value, integer(value.getType(), divisor)));
+  }
+  return all;
 }
 
 /// Returns the warps that arrive when a slot is free: of all programs that it is copied to.
@@ -69,6 +88,7 @@ scf::ForOp PipelineRewriter::emitLoader() {
   SmallVector<Type> places(LoaderRing::kOfLoader, builder.getI32Type());
   auto loader = LoaderOp::create(builder, loc, places);
   builder.setInsertionPointToStart(&loader.getBody().emplaceBlock());
+  Value isShared = whetherShared();
   const AheadStep &step = pipeline.steps.front();
   SmallVector<Value> inits = llvm::map_to_vector(
       step.carried, [&](unsigned number) -> Value { return loop.getInitArgs()[number]; });
@@ -90,7 +110,17 @@ scf::ForOp PipelineRewriter::emitLoader() {
   for (unsigned group = 0; group < pipeline.numGroups(); ++group) {
     Value free = SlotOp::create(builder, loc, freed[group], slot, /*phase=*/IntegerAttr());
     PhaseAwaitOp::create(builder, loc, free, parityOfSlot, pipeline.multicasts());
-    copyBoxes(group, mapping, /*exists=*/{}, slot, /*phase=*/{});
+    if (!isShared) {
+      copyBoxes(group, mapping, /*exists=*/{}, slot, /*phase=*/{});
+      continue;
+    }
+    auto branch = scf::IfOp::create(builder, loc, isShared, /*withElseRegion=*/true);
+    for (Region &region : branch->getRegions()) {
+      builder.setInsertionPointToStart(&region.front());
+      copyBoxes(group, mapping, /*exists=*/{}, slot, /*phase=*/{},
+                /*isShared=*/&region == &branch.getThenRegion());
+    }
+    builder.setInsertionPointAfter(branch);
   }
   SmallVector<Value> yielded = llvm::map_to_vector(step.carried, [&](unsigned number) {
     return mapping.lookupOrDefault(loop.getYieldedValues()[number]);

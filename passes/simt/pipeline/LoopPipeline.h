@@ -4,7 +4,7 @@
 #define PASSES_SIMT_LOOPPIPELINE_H
 #include "ir/simt/Simt.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "passes/analysis/IndexFacts.h"
+#include "passes/analysis/ClusterFacts.h"
 #include <vector>
 
 namespace tw::simt {
@@ -19,7 +19,8 @@ struct PipelinedLoad {
   unsigned group = 0;
   TensorMapAttr box = {};
   llvm::SmallVector<mlir::Value> coordinates = {};
-  bool isMulticast = false; // each program of the cluster copies a part of the box for all
+  bool isMulticast = false;   // each program of the cluster copies a part of the box for all
+  bool isMulticastIf = false; // where the pipeline's conditions hold, else the whole box for itself
 
   /// Returns what the copy needs in its iteration.
   llvm::SmallVector<mlir::Value> sources() {
@@ -58,6 +59,8 @@ struct LoopPipeline {
   bool isOfBoxes = false;
   /// A warp of its own starts the copies of boxes.
   bool hasLoader = false;
+  /// Conditions under which programs of a cluster have boxes in common.
+  llvm::SmallVector<ClusterCondition> conditions;
   /// How many of the loops around it write nothing that is copied, from the innermost on.
   unsigned numQuietLoops = 0;
 

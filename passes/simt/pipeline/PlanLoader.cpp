@@ -102,26 +102,37 @@ static bool divideBox(PipelinedLoad &pipelined, const OperandSlabs &slabs, int64
   return true;
 }
 
+/// Lets the programs of a cluster copy a box together, if all of them need it: it is known, or
+/// they find it out, all with the same result.
+static bool shareBox(LoopPipeline &pipeline, PipelinedLoad &pipelined, const IndexFacts &facts) {
+  scf::ForOp loop = pipeline.loop;
+  auto share = [&](Operation *asking) {
+    ClusterFacts shared(facts, clusterOf(loop), asking);
+    if (!llvm::all_of(pipelined.coordinates,
+                      [&](Value coordinate) { return shared.isShared(coordinate); }) ||
+        !divideBox(pipelined, *slabsOfOperand(facts, pipelined.load), clusterSizeOf(loop)))
+      return false;
+    pipelined.isMulticastIf = !shared.conditions().empty();
+    llvm::append_range(pipeline.conditions, shared.conditions());
+    return true;
+  };
+  return share(/*asking=*/nullptr) || share(loop);
+}
+
 /// Lets the programs of a cluster copy what all of them need once, for all: each a part.
 static void takeMulticast(LoopPipeline &pipeline, const IndexFacts &facts) {
   scf::ForOp loop = pipeline.loop;
-  int64_t numPrograms = clusterSizeOf(loop);
-  if (numPrograms == 1)
+  if (clusterSizeOf(loop) == 1)
     return;
-  ClusterFacts shared(facts, clusterOf(loop));
   StringRef obstacle;
   if (!pipeline.hasLoader)
     obstacle = "no warp of its own starts the copies of this loop";
-  else if (!shared.isReachedTogether(loop))
+  else if (!ClusterFacts(facts, clusterOf(loop)).isReachedTogether(loop))
     obstacle = "it is not known that all of them run this loop equally often";
   unsigned numShared = 0;
-  for (PipelinedLoad &pipelined : pipeline.loads) {
-    bool isSame = obstacle.empty() && llvm::all_of(pipelined.coordinates, [&](Value coordinate) {
-                    return shared.isShared(coordinate);
-                  });
-    if (isSame && divideBox(pipelined, *slabsOfOperand(facts, pipelined.load), numPrograms))
+  for (PipelinedLoad &pipelined : pipeline.loads)
+    if (obstacle.empty() && shareBox(pipeline, pipelined, facts))
       ++numShared;
-  }
   if (obstacle.empty() && numShared == 0)
     obstacle = "no tile of this loop is known to be the same in all of them";
   if (numShared == 0)
@@ -130,7 +141,8 @@ static void takeMulticast(LoopPipeline &pipeline, const IndexFacts &facts) {
     emitCodedRemark(loop, Code::Multicast)
         << "the programs of a cluster copy the tiles of " << numShared << " of "
         << pipeline.loads.size() << (pipeline.loads.size() == 1 ? " load" : " loads")
-        << " once for all of them";
+        << " once for all of them"
+        << (pipeline.conditions.empty() ? "" : ", where the order of programs lets them");
 }
 
 void tw::simt::planLoader(LoopPipeline &pipeline, const IndexFacts &facts) {

@@ -28,7 +28,7 @@ def reasons(compiled: CompiledKernel) -> list[str]:
 
 @tw.jit
 def matmul(
-    a, b, c, M, N, K, ORDER: tw.constexpr, COLUMNS: tw.constexpr,
+    a, b, c, M, N, K, ORDER: tw.constexpr, COLUMNS: tw.constexpr, GROUP: tw.constexpr,
     BM: tw.constexpr, BN: tw.constexpr, BK: tw.constexpr,
 ):  # fmt: skip
     """c = a @ b, with programs in several orders."""
@@ -36,9 +36,18 @@ def matmul(
         row, column = tw.program_id(0), tw.program_id(1)
     elif ORDER == "known columns":
         row, column = tw.program_id(0) // COLUMNS, tw.program_id(0) % COLUMNS
-    else:
+    elif ORDER == "shifted":
+        columns = tw.cdiv(N, BN)
+        tile = (tw.program_id(0) + 1) % tw.num_programs(0)
+        row, column = tile // columns, tile % columns
+    elif ORDER == "columns":
         columns = tw.cdiv(N, BN)
         row, column = tw.program_id(0) // columns, tw.program_id(0) % columns
+    else:
+        in_group = tw.program_id(0) % (GROUP * tw.cdiv(N, BN))
+        first = tw.program_id(0) // (GROUP * tw.cdiv(N, BN)) * GROUP
+        rows = min(tw.cdiv(M, BM) - first, GROUP)
+        row, column = first + in_group % rows, in_group // rows
     m, n, k = row * BM + tw.arange(0, BM), column * BN + tw.arange(0, BN), tw.arange(0, BK)
     total = tw.zeros((BM, BN), tw.float32)
     for start in range(0, K, BK):
@@ -52,12 +61,12 @@ def matmul(
 
 def run(
     rng: np.random.Generator, rows: int, columns: int, depth: int, setting: Setting,
-    cluster: tuple[int, int, int], order: str = "axes", grid: Any = (4, 2),
+    cluster: tuple[int, int, int], order: str = "axes", grid: Any = (4, 2), group: int = 2,
 ) -> CompiledKernel:  # fmt: skip
     a, b, c = integers(rng, rows, depth), integers(rng, depth, columns), poisoned(rows, columns)
     compiled = launch(
-        matmul, grid, a, b, c, rows, columns, depth, ORDER=order, COLUMNS=2, BM=16 * setting[0],
-        BN=64, BK=64, setting=setting, cluster_dims=cluster,
+        matmul, grid, a, b, c, rows, columns, depth, ORDER=order, COLUMNS=2, GROUP=group,
+        BM=16 * setting[0], BN=64, BK=64, setting=setting, cluster_dims=cluster,
     )  # fmt: skip
     assert_equal(c, a.double() @ b.double())
     return compiled
@@ -98,12 +107,47 @@ def test_the_order_of_programs_is_known_or_not(rng: np.random.Generator) -> None
     setting = (4, 3, "late")
     known = run(rng, 256, 128, 192, setting, (2, 1, 1), "known columns", (8,))
     assert multicasts(known) > 0
-    unknown = run(rng, 256, 128, 192, setting, (2, 1, 1), "columns", (8,))
+    unknown = run(rng, 256, 128, 192, setting, (2, 1, 1), "shifted", (8,))
     assert multicasts(unknown) == 0
     assert reasons(unknown) == [
         "the programs of a cluster copy alone: no tile of this loop is known to be the same in all "
         "of them"
     ]
+
+
+# How the programs of a launch lie, rows and columns of tiles, and whether those of each cluster, or
+# of some of them, need the same tile of a load.
+ORDERS = [
+    ("columns", 4, 2, 0, "all"),
+    ("columns", 2, 3, 0, "none"),
+    ("grouped", 4, 2, 2, "all"),
+    ("grouped", 3, 2, 2, "some"),
+    ("grouped", 5, 4, 4, "some"),
+    ("grouped", 4, 2, 3, "none"),
+]
+
+
+@pytest.mark.parametrize("order, rows, columns, group, shares", ORDERS)
+@pytest.mark.parametrize("completion", ["late", "random"])
+def test_orders_of_bounds_that_the_launch_knows(
+    order: str, rows: int, columns: int, group: int, shares: str, completion: str,
+    rng: np.random.Generator,
+) -> None:  # fmt: skip
+    """Programs find out whether they can copy together: each time a part of the box, or all parts."""
+    steps, programs, setting = 3, rows * columns, (4, 3, completion)
+    sizes = rng, 64 * rows, 64 * columns, 64 * steps
+    compiled = run(*sizes, setting, (2, 1, 1), order, (programs,), group)
+    assert multicasts(compiled) > 0
+    assert reasons(compiled) == [
+        "the programs of a cluster copy the tiles of 1 of 2 loads once for all of them, where the "
+        "order of programs lets them"
+    ]
+    mix = tw.simulation.last_report("sim:sm_90a").statistics["mix"]
+    together = sum(count for text, count in mix.items() if "multicast" in text)
+    alone = sum(count for text, count in mix.items() if "shared::cta.global" in text)
+    # Each program copies a box of A, and one part of B together or two parts alone.
+    assert alone == steps * programs + 2 * (steps * programs - together)
+    assert (together == steps * programs, together == 0) == (shares == "all", shares == "none")
 
 
 @tw.jit
