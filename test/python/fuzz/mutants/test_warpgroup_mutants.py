@@ -49,7 +49,7 @@ AT_LEAST = {
     "boxes, 2 stages": (60, 20),
     "boxes, 3 stages": (80, 25),
     "boxes along n, 8 warps": (96, 30),
-    "masked boxes": (108, 36),
+    "masked boxes": (86, 24),
     "boxes of attention": (150, 70),
     "loader, 2 stages": (60, 20),
     "loader, 8 warps": (60, 20),
