@@ -289,8 +289,6 @@ HARMLESS = [
     Harmless(["slot not released", "slot released twice", "another slot released", "slot released by every lane"], "The last iteration of all releases a slot that nobody fills again.", {
         "loader of attention": (6, 7),
     }),
-    Harmless(["products not awaited", "one group of products fewer awaited", "two groups of products fewer awaited", "products awaited behind the release"], "The last iteration of all releases a slot that nobody fills again.", {
-    }),
     Harmless(["a slot fewer", "a slot more"], "No iteration follows in the ring.", {
         "loader of attention": (1,),
     }),
