@@ -53,6 +53,20 @@ struct PipelinedUse {
 };
 } // namespace
 
+static std::vector<LiveBuffer> buffersOf(ModuleOp staged) {
+  std::vector<LiveBuffer> buffers;
+  for (auto kernel : staged.getOps<func::FuncOp>())
+    llvm::append_range(buffers, findLiveBuffers(kernel));
+  return buffers;
+}
+
+/// Divides what is larger than a kernel's loops need, and returns the buffers then.
+static std::vector<LiveBuffer> dividedBuffersOf(ModuleOp staged) {
+  PassManager pm(staged.getContext());
+  pm.addPass(createDivideBuffers());
+  return succeeded(pm.run(staged)) ? buffersOf(staged) : std::vector<LiveBuffer>();
+}
+
 /// Runs the passes up to staged data on a copy, without a word; `options` where its loops are still
 /// to be pipelined.
 static PipelinedUse useWhenStaged(ModuleOp copy, std::optional<PipelineLoopsOptions> options) {
@@ -63,9 +77,7 @@ static PipelinedUse useWhenStaged(ModuleOp copy, std::optional<PipelineLoopsOpti
   addStagingPasses(pm);
   if (failed(pm.run(copy)))
     return {};
-  PipelinedUse use;
-  for (auto kernel : copy.getOps<func::FuncOp>())
-    llvm::append_range(use.buffers, findLiveBuffers(kernel));
+  PipelinedUse use{buffersOf(copy)};
   copy.walk([&](scf::ForOp loop) { use.registers = std::max(use.registers, registersIn(loop)); });
   return use;
 }
@@ -84,20 +96,19 @@ static unsigned registersOfAddresses(scf::ForOp loop, const IndexFacts &facts,
   return count;
 }
 
-/// Returns true if a loop of a staged module takes more registers than there are, with operands of
-/// its products and addresses. Code that spills in a loop takes many times as long.
-static bool hasLoopThatSpills(ModuleOp staged, tile::TargetAttr target) {
+/// Returns the most registers that a loop of a staged module takes, with operands of its products
+/// and addresses.
+static unsigned registersOfLoops(ModuleOp staged) {
   Machine machine = machineOf(staged);
-  bool spills = false;
+  unsigned most = 0;
   for (auto kernel : staged.getOps<func::FuncOp>()) {
     IndexFacts facts(kernel);
     kernel.walk([&](scf::ForOp loop) {
-      spills |= registersIn(loop) + registersOfOperands(loop) +
-                    registersOfAddresses(loop, facts, machine) >
-                registersForLoops(target);
+      most = std::max(most, registersIn(loop) + registersOfOperands(loop) +
+                                registersOfAddresses(loop, facts, machine));
     });
   }
-  return spills;
+  return most;
 }
 
 namespace {
@@ -121,13 +132,14 @@ static unsigned registersForWaiting(tile::TargetAttr target) {
 /// Returns true if a processor that holds fewer warps of a kernel with two slots than the largest
 /// program has, as its memory is full, holds more with one. Another barrier an iteration costs less
 /// than waits that no other warp fills.
-static bool holdsMoreByOne(const PipelinedUse &use, Operation *module, tile::TargetAttr target) {
+static bool holdsMoreByOne(const PipelinedUse &use, unsigned registers, Operation *module,
+                           tile::TargetAttr target) {
   uint64_t warps = threadsOf(module).count() / target.getWarpSize();
   uint64_t two = packedBytes(use.buffers), one = packedBytes(withSlots(use.buffers, 1));
   if (one == 0 || one == two || use.registers > registersForWaiting(target))
     return false;
   uint64_t limit = target.getSharedBytes(), programs = limit / two;
-  uint64_t byRegisters = target.getRegisters() / (use.registers + target.getSpareRegisters());
+  uint64_t byRegisters = target.getRegisters() / (registers + target.getSpareRegisters());
   return programs * warps < target.getMaxWarps() && std::min(limit / one, byRegisters) > programs;
 }
 
@@ -154,9 +166,14 @@ static SlotRoom findRoom(ModuleOp module, tile::TargetAttr target, unsigned numS
   options.numStages = numStages;
   PipelinedUse use = useWhenStaged(*copy, options);
   SlotRoom room;
-  room.lacksRegisters = isThroughRegisters && hasLoopThatSpills(*copy, target);
+  unsigned registers = isThroughRegisters ? registersOfLoops(*copy) : 0;
+  // Code that spills in a loop takes many times as long.
+  room.lacksRegisters = registers > registersForLoops(target);
   if (packedBytes(use.buffers) <= limit) {
-    room.oneHoldsMore = isThroughRegisters && holdsMoreByOne(use, module, target);
+    if (isThroughRegisters) {
+      use.buffers = dividedBuffersOf(*copy);
+      room.oneHoldsMore = holdsMoreByOne(use, registers, module, target);
+    }
     return room;
   }
   uint64_t slots = 1;
