@@ -1,6 +1,5 @@
-// The lock of LLVM's registry of architectures.
+// The locks of LLVM's registry of architectures and of its options.
 #include "backend/codegen/LlvmRegistry.h"
-#include <mutex>
 
 using namespace tw;
 
@@ -17,4 +16,9 @@ void tw::registerWithLlvm(void (*enter)()) {
 const llvm::Target *tw::findLlvmTarget(const llvm::Triple &triple, std::string &error) {
   std::lock_guard guard(registryLock());
   return llvm::TargetRegistry::lookupTarget(triple, error);
+}
+
+std::mutex &tw::llvmOptionsLock() {
+  static std::mutex lock;
+  return lock;
 }

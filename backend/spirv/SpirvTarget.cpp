@@ -26,18 +26,11 @@ void LLVMInitializeSPIRVTargetMC();
 void LLVMInitializeSPIRVAsmPrinter();
 }
 
-/// Lets LLVM's back end use the extensions that machines have; modules name those that they need.
-static void allowExtensions() {
-  if (llvm::cl::Option *allowed = llvm::cl::getRegisteredOptions().lookup("spirv-ext"))
-    allowed->addOccurrence(0, "spirv-ext", "+SPV_INTEL_subgroup_matrix_multiply_accumulate");
-}
-
 static void registerSpirv() {
   LLVMInitializeSPIRVTargetInfo();
   LLVMInitializeSPIRVTarget();
   LLVMInitializeSPIRVTargetMC();
   LLVMInitializeSPIRVAsmPrinter();
-  allowExtensions();
 }
 
 static void initializeSpirv() {
@@ -110,17 +103,25 @@ void SpirvTarget::addPasses(StagedPasses &passes, const CompileOptions &options)
     passes.addPass(gpu::createAttachLineTables(gpu::LineDetail::Tables));
 }
 
-/// Held while SPIR-V is generated: LLVM 22 keeps the module's state in static variables
-/// (SPIRVModuleAnalysis::MAI).
-static std::mutex &generation() {
-  static std::mutex mutex;
-  return mutex;
+/// Lets LLVM's back end use the extensions that machines have; modules name those that they need.
+static void allowExtensions() {
+  llvm::cl::Option *allowed = llvm::cl::getRegisteredOptions().lookup("spirv-ext");
+  if (allowed && allowed->getNumOccurrences() == 0)
+    allowed->addOccurrence(0, "spirv-ext", "+SPV_INTEL_subgroup_matrix_multiply_accumulate");
+}
+
+/// Begins to generate SPIR-V, in one thread at a time: LLVM 22 keeps the module's state in static
+/// variables (SPIRVModuleAnalysis::MAI), and extensions are an option.
+static std::unique_lock<std::mutex> beginGeneration() {
+  std::unique_lock lock(llvmOptionsLock());
+  allowExtensions();
+  return lock;
 }
 
 bool SpirvTarget::emit(ModuleOp lowered, Artifact &artifact, std::string &error) const {
-  std::unique_lock lock(generation(), std::defer_lock);
+  std::unique_lock<std::mutex> lock;
   if (!isSimulated())
-    lock.lock();
+    lock = beginGeneration();
   if (!gpu::emitText(lowered, machine, arch.warpSize, artifact, error,
                      isSimulated() ? CodeForm::OptimizedLlvmIr : CodeForm::Object))
     return false;
@@ -168,7 +169,7 @@ bool SpirvTarget::print(ModuleOp lowered, CodeForm form, std::string &text,
     return true;
   }
   EmittedCode emitted;
-  std::lock_guard lock(generation());
+  std::unique_lock lock = beginGeneration();
   bool isEmitted = emitLlvm(lowered, machine, form, emitted, error);
   text = std::move(emitted.bytes);
   return isEmitted;

@@ -1,5 +1,6 @@
 // Code objects (HSACO): linking one, and reading what it says of its kernel.
 #include "backend/amd/codegen/CodeObject.h"
+#include "backend/codegen/LlvmRegistry.h"
 #include "lld/Common/Driver.h"
 #include "llvm/BinaryFormat/ELF.h"
 #include "llvm/BinaryFormat/MsgPackDocument.h"
@@ -8,7 +9,6 @@
 #include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
-#include <mutex>
 
 using namespace llvm;
 using namespace tw;
@@ -47,10 +47,9 @@ static bool writeFile(StringRef path, StringRef bytes, std::string &error) {
   return !code;
 }
 
-/// Guards the linker, whose state is the process's: one thread at a time.
+/// Runs the linker, whose state is the process's: one thread at a time.
 static bool runLinker(StringRef input, StringRef output, std::string &error) {
-  static std::mutex linker;
-  std::lock_guard<std::mutex> lock(linker);
+  std::lock_guard lock(llvmOptionsLock());
   std::string messages;
   raw_string_ostream stream(messages);
   std::string in = input.str(), out = output.str();

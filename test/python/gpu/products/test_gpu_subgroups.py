@@ -133,3 +133,12 @@ def test_float32_is_rounded_only_where_it_may_be(row: str) -> None:
         compiled = precise.compile(signature, {"PRECISION": precision}, device=f"spirv:{row}", num_warps=1)
         found = products_of(compiled.asm["spirv"])
         assert sum(found.values()) == (0 if row == "xe-hpg" else count)
+
+
+def test_code_for_other_makers_leaves_the_matrix_unit() -> None:
+    """The linker of AMD's code resets all options of LLVM, of which allowed extensions are one."""
+    signature = {"a": "*fp16", "b": "*fp16", "out": "*fp32", "K": "i32"}
+    constants = {"M": 16, "N": 32, "DEPTH": 16}
+    for device, stage in ("spirv:xe-hpc", "spirv"), ("amd:gfx942", "hsaco"), ("spirv:xe2", "spirv"):
+        code = multiply.compile(signature, constants, device=device, num_warps=1).asm[stage]
+        assert stage != "spirv" or products_of(code)
