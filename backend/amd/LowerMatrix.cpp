@@ -124,10 +124,6 @@ LogicalResult tw::amd::lowerMmaFragment(Lowering &lowering, simt::MmaFragmentOp 
                                                          : callWmma;
   Value result = row->scales.empty() ? call(lowering, *row, first, second, sums)
                                      : callScaledMfma(lowering, *row, first, second, sums, op);
-  for (auto [index, value] : llvm::enumerate(op.getResults()))
-    value.replaceAllUsesWith(op.getNumResults() == 1 ? result
-                                                     : LLVM::ExtractElementOp::create(
-                                                           b, lowering.loc, result,
-                                                           constantI32(lowering, int64_t(index))));
+  replaceByJoined(b, lowering.loc, op.getResults(), result);
   return success();
 }

@@ -131,3 +131,14 @@ Value tw::gpu::joinRegisters(OpBuilder &b, Location loc, ValueRange registers) {
   }
   return all;
 }
+
+void tw::gpu::replaceByJoined(OpBuilder &b, Location loc, ValueRange registers, Value joined) {
+  if (registers.size() == 1) {
+    registers.front().replaceAllUsesWith(joined);
+    return;
+  }
+  for (auto [index, value] : llvm::enumerate(registers)) {
+    Value position = LLVM::ConstantOp::create(b, loc, b.getI32Type(), int32_t(index));
+    value.replaceAllUsesWith(LLVM::ExtractElementOp::create(b, loc, joined, position));
+  }
+}

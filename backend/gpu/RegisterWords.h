@@ -29,6 +29,9 @@ mlir::Value fromWords(mlir::OpBuilder &builder, mlir::Location loc,
 /// Joins registers one after another to one vector; a single one stays as it is. What was one
 /// vector before is that: LLVM takes long to see it.
 mlir::Value joinRegisters(mlir::OpBuilder &builder, mlir::Location loc, mlir::ValueRange registers);
+/// Replaces single registers by those that were joined to one vector.
+void replaceByJoined(mlir::OpBuilder &builder, mlir::Location loc, mlir::ValueRange registers,
+                     mlir::Value joined);
 
 } // namespace tw::gpu
 #endif

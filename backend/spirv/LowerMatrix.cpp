@@ -52,10 +52,6 @@ LogicalResult tw::spirv::lowerMmaFragment(Lowering &lowering, simt::MmaFragmentO
   Value result = callBuiltin(
       lowering, {name, /*isConvergent=*/true}, sums.getType(),
       {constantI32(lowering, row->k), left, right, sums, constantI32(lowering, row->operands)});
-  for (auto [index, value] : llvm::enumerate(op.getResults()))
-    value.replaceAllUsesWith(op.getNumResults() == 1 ? result
-                                                     : LLVM::ExtractElementOp::create(
-                                                           b, lowering.loc, result,
-                                                           constantI32(lowering, int64_t(index))));
+  replaceByJoined(b, lowering.loc, op.getResults(), result);
   return success();
 }

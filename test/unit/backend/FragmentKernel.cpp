@@ -1,7 +1,11 @@
 // A kernel with one matrix instruction, as the stage lowered has it.
 #include "test/unit/backend/FragmentKernel.h"
 #include "ir/simt/MmaLayouts.h"
+#include "ir/target/TargetDesc.h"
 #include "ir/tile/Fragment.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "passes/Passes.h"
 
 using namespace mlir;
 using namespace tw;
@@ -65,4 +69,24 @@ std::string tw::fragmentKernel(tile::MmaAttr row) {
          text.body + "%r:" + std::to_string(sum.count) + " = simt.mma_fragment " + instruction +
          " " + text.operands + " : (" + text.types + ") -> (" + results + ")\n" + stores +
          "llvm.return\n}\n}";
+}
+
+std::string tw::codeOfFragment(tile::MmaAttr instruction, Attribute machine,
+                               std::unique_ptr<Pass> lower, const Target &target,
+                               std::string &error) {
+  std::string text = fragmentKernel(instruction);
+  auto module = parseSourceString<ModuleOp>(text, instruction.getContext(), "k.py");
+  if (!module) {
+    error = "does not parse: " + text;
+    return "";
+  }
+  (*module)->setAttr(kTargetAttribute, machine);
+  PassManager passes(instruction.getContext());
+  passes.addPass(std::move(lower));
+  passes.addPass(createLowerToLlvm());
+  Artifact artifact;
+  artifact.symbol = "k";
+  if (failed(passes.run(*module)) || !target.compile(*module, artifact, error))
+    error += " " + text;
+  return artifact.binary;
 }

@@ -5,10 +5,6 @@
 #include "backend/amd/machine/AmdMatrices.h"
 #include "backend/compile/Compiler.h"
 #include "ir/simt/MmaLayouts.h"
-#include "ir/target/TargetDesc.h"
-#include "mlir/Parser/Parser.h"
-#include "mlir/Pass/PassManager.h"
-#include "passes/Passes.h"
 #include "test/unit/backend/FragmentKernel.h"
 #include <gtest/gtest.h>
 
@@ -17,23 +13,8 @@ using namespace tw;
 using simt::MmaOperand;
 
 static std::string assemblyOf(const AmdArch &arch, tile::MmaAttr row, std::string &error) {
-  MLIRContext *context = row.getContext();
-  std::string text = fragmentKernel(row);
-  auto module = parseSourceString<ModuleOp>(text, context, "k.py");
-  if (!module) {
-    error = "does not parse: " + text;
-    return "";
-  }
-  (*module)->setAttr(kTargetAttribute, describeAmd(*context, arch));
-  PassManager passes(context);
-  passes.addPass(createLowerAmd(arch));
-  passes.addPass(createLowerToLlvm());
-  Artifact artifact;
-  artifact.symbol = "k";
-  if (failed(passes.run(*module)) ||
-      !makeAmdTarget(arch.name.str())->compile(*module, artifact, error))
-    error += " " + text;
-  return artifact.binary;
+  return codeOfFragment(row, describeAmd(*row.getContext(), arch), createLowerAmd(arch),
+                        *makeAmdTarget(arch.name.str()), error);
 }
 
 TEST(AmdMatrix, EveryRowIsAnInstructionOfItsMachine) {

@@ -5,10 +5,6 @@
 #include "backend/spirv/SpirvTarget.h"
 #include "backend/spirv/machine/SpirvMatrices.h"
 #include "ir/simt/MmaLayouts.h"
-#include "ir/target/TargetDesc.h"
-#include "mlir/Parser/Parser.h"
-#include "mlir/Pass/PassManager.h"
-#include "passes/Passes.h"
 #include "test/unit/backend/FragmentKernel.h"
 #include <cstring>
 #include <gtest/gtest.h>
@@ -31,23 +27,8 @@ static std::vector<std::vector<uint32_t>> productsIn(const std::string &module) 
 }
 
 static std::string moduleOf(const SpirvArch &arch, tile::MmaAttr row, std::string &error) {
-  MLIRContext *context = row.getContext();
-  std::string text = fragmentKernel(row);
-  auto module = parseSourceString<ModuleOp>(text, context, "k.py");
-  if (!module) {
-    error = "does not parse: " + text;
-    return "";
-  }
-  (*module)->setAttr(kTargetAttribute, describeSpirv(*context, arch));
-  PassManager passes(context);
-  passes.addPass(createLowerSpirv(arch));
-  passes.addPass(createLowerToLlvm());
-  Artifact artifact;
-  artifact.symbol = "k";
-  if (failed(passes.run(*module)) ||
-      !makeSpirvTarget(arch.name.str())->compile(*module, artifact, error))
-    error += " " + text;
-  return artifact.binary;
+  return codeOfFragment(row, describeSpirv(*row.getContext(), arch), createLowerSpirv(arch),
+                        *makeSpirvTarget(arch.name.str()), error);
 }
 
 TEST(SpirvMatrix, EveryRowIsAnInstructionOfItsMachine) {
