@@ -50,7 +50,7 @@ class CompiledKernel:
         self.is_opaque: bool = request.is_opaque
         self.device: Device = device_named(request.device)
         checks = self.device.checks_accesses(request.options.debug)
-        # Of what is behind pointers, in launches.
+        # Launches know what is behind pointers.
         self.needs_memory: bool = checks or bool(kernel.needs_memory)
         stages = stages_of(request.device)
         binaries = binaries_of(request.device, kernel)

@@ -31,7 +31,7 @@ def binary_stage_of(device: str) -> str:
 
 
 def binaries_of(device: str, kernel: Any) -> dict[str, bytes]:
-    """What the native module has of that stage: the kernel's code, or what was assembled of it."""
+    """The native module's content of that stage: the kernel's code, or what was assembled of it."""
     name, form = _last_stage_of(device)
     code = kernel.assembled if form == "assembled" else kernel.binary
     return {name: code} if code else {}

@@ -57,7 +57,7 @@ _COMMENTS = {"PTX": "//", SASS: "//", "AMDGCN": ";", "x86-64": "#", SPIRV: ";"}
 _DECLARED = ("OpFunction", "OpFunctionParameter", "OpFunctionEnd", "OpVariable", "OpUndef")
 _FILE = re.compile(r'\.file\s+(\d+)\s+(?:"[^"]*"\s+)?"([^"]*)"')
 _LOC = re.compile(r"\.loc\s+(\d+)\s+(\d+)")
-# Of nvdisasm; code that was inlined names the line of the call behind its own.
+# Lines of nvdisasm: code that was inlined names the line of the call behind its own.
 _SASS_LINE = re.compile(r'//## File "([^"]*)", line (\d+)')
 _LABEL = re.compile(r"([$.\w]+):(?!:)")
 _GUARD = re.compile(r"@!?(?:%|U?P)\w+\s+")

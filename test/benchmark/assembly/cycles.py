@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Machine:
-    """What a SIMD and the memories beside it do in a cycle, and what a compute unit holds."""
+    """The work of a SIMD and of the memories beside it in a cycle, and the sizes of a compute unit."""
 
     lanes: int  # of a wave
     matrix: int  # operations of a SIMD and cycle, of numbers of 16 bits

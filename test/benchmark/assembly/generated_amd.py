@@ -60,7 +60,7 @@ def measure(arch: str, turns: int, repetitions: int) -> tuple[dict[str, dict[str
 
 
 def code_of(arch: str, text: str, runs: list[Any]) -> Code:
-    """What a side made, of its assembly text and its compiles."""
+    """The code that a side made, from its assembly text and its compiles."""
     made = amdgcn.parse(text)
     products = next((loop for loop in amdgcn.loops_of(amdgcn.instructions_of(text)) if is_of_products(loop)), None)
     waves = cycles.waves_of(arch, made.registers, runs[0]["shared_bytes"], runs[0]["num_warps"])

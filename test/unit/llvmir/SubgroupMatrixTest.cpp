@@ -57,7 +57,7 @@ static int drawn(const Form &form, int row, int k) { return (row * 7 + k * 5) % 
 static void checkProduct(const Form &form) {
   const int componentBits = std::max(256 / form.lanes, form.bits),
             packed = componentBits / form.bits;
-  // Of tf32 in subgroups of 16, the lanes from 8 on have every other row.
+  // With tf32 in subgroups of 16, the lanes from 8 on have every other row.
   const int rowsAtOnce = form.lanes * packed / form.depth;
   const int componentsOfA = std::max(1, form.rows / rowsAtOnce);
   const size_t wordsOfA = size_t(componentsOfA * componentBits + 31) / 32;
