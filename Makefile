@@ -14,8 +14,8 @@ PEERS := $(VENV)/peers
 # Everything a fresh Debian 12 lacks; llvm-22 and mlir-22 come from Debian's own security archive.
 PACKAGES := llvm-22-dev llvm-22-tools libmlir-22-dev mlir-22-tools liblld-22-dev lld-22 clang-22 \
   clang-format-22 libgtest-dev ccache ninja-build cmake make git python3-venv python3-dev python3-pip \
-  libzstd-dev zlib1g-dev g++ pkg-config libclang-rt-22-dev spirv-tools
-# The last four are for tests: three of them build programs around exported kernels as their users would, also
+  libzstd-dev zlib1g-dev g++ pkg-config libclang-rt-22-dev
+# The last three are for tests, which build programs around exported kernels as their users would, also
 # under sanitizers; torch.compile, one of the benchmark's peers, asks for g++, too.
 
 # ccache cannot reuse objects built with a precompiled header unless it may ignore these two.
