@@ -146,12 +146,11 @@ bench: setup
 	@$(VENV_PYTHON) test/benchmark/assembly/generated_hopper.py
 
 portable: setup
-	@cmake --build $(BUILD) --target tilewright_core
 	@CXX='ccache clang++-22' $(VENV_PYTHON) python/portable/pack.py --build $(BUILD)
 
 # One wheel for every Python from 3.10 to 3.13 whose headers are here, in $(BUILD)/wheel.
 wheel: packages $(BUILD)/.configured
-	@cmake --build $(BUILD) --target tilewright_core
+	@cmake --build $(BUILD) --target tilewright
 	@CXX='ccache clang++-22' $(VENV_PYTHON) python/portable/pack.py --build $(BUILD) --wheel
 
 gpu-check: setup

@@ -109,7 +109,8 @@ def stage(build: pathlib.Path, folder: pathlib.Path) -> None:
             copy(double, folder / "test" / name)
             subprocess.check_call(["strip", str(folder / "test" / name)])
     library = folder / "python" / "tilewright" / setup_portable.LIBRARY
-    copy(build / "portable" / setup_portable.LIBRARY, library)
+    copy(build / "lib" / setup_portable.LIBRARY, library)
+    subprocess.check_call(["strip", str(library)])
 
 
 def stage_tables(folder: pathlib.Path) -> None:

@@ -17,7 +17,7 @@ import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 
-LIBRARY = "libtilewright_core.so"
+LIBRARY = "libtilewright.so.1"
 FLAGS = "-std=c++20 -O2 -fPIC -fvisibility=hidden -fvisibility-inlines-hidden".split()
 FACTS = """
 import json, sysconfig

@@ -1,5 +1,5 @@
 # `cmake --install build --prefix DIR`: the library, its headers, the Python package and what CMake and
-# pkg-config need to find them. A wheel takes the component `python` alone, at its own place.
+# pkg-config need to find them. A wheel takes the component `python` alone, which has the library there.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
@@ -24,6 +24,7 @@ if(TARGET _native)
           COMPONENT python FILES_MATCHING PATTERN "*.h" PATTERN "*.c")
 endif()
 if(SKBUILD)
+  install(TARGETS tilewright LIBRARY DESTINATION ${TW_PYTHON_DESTINATION} COMPONENT python NAMELINK_SKIP)
   return()
 endif()
 
@@ -41,12 +42,10 @@ install(FILES ${PROJECT_BINARY_DIR}/TilewrightConfig.cmake
         DESTINATION ${TW_CMAKE_DESTINATION} COMPONENT development)
 install(FILES ${PROJECT_BINARY_DIR}/tilewright.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig
         COMPONENT development)
-if(TARGET tilewright)
-  install(TARGETS tilewright EXPORT TilewrightTargets
-          LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library
-          NAMELINK_COMPONENT development)
-  install(FILES ${PROJECT_SOURCE_DIR}/backend/api/library/tilewright.h
-          DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tilewright COMPONENT development)
-  install(EXPORT TilewrightTargets NAMESPACE Tilewright:: DESTINATION ${TW_CMAKE_DESTINATION}
-          COMPONENT development)
-endif()
+install(TARGETS tilewright EXPORT TilewrightTargets
+        LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library
+        NAMELINK_COMPONENT development)
+install(FILES ${PROJECT_SOURCE_DIR}/backend/api/library/tilewright.h
+        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tilewright COMPONENT development)
+install(EXPORT TilewrightTargets NAMESPACE Tilewright:: DESTINATION ${TW_CMAKE_DESTINATION}
+        COMPONENT development)
