@@ -28,6 +28,7 @@ PARTS = {
     "compile": "core",
     "launch": "core",
     "tuning": "tools",
+    "analysis": "tools",
     "testing": "tools",
     "profiler": "tools",
     "export": "tools",

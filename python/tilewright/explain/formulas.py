@@ -9,16 +9,18 @@ from dataclasses import dataclass, field
 Monomial = tuple[str, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Formula:
-    """A polynomial with integer coefficients. A name is an argument, a counter, or a piece that is
-    no polynomial, such as `cdiv(K, 32)`."""
+    """A polynomial with integer coefficients, which computes with integers, too. A name is an argument,
+    a counter, or a piece that is not a polynomial, such as `cdiv(K, 32)`."""
 
     terms: Mapping[Monomial, int] = field(default_factory=dict[Monomial, int])
 
     @classmethod
-    def of(cls, value: int | str) -> Formula:
+    def of(cls, value: Formula | int | str) -> Formula:
         """The formula of a number or of a name."""
+        if isinstance(value, Formula):
+            return value
         if isinstance(value, str):
             return cls({(value,): 1})
         return cls({(): value} if value else {})
@@ -30,22 +32,30 @@ class Formula:
             return 0
         return self.terms.get(()) if set(self.terms) == {()} else None
 
-    def __add__(self, other: Formula) -> Formula:
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, (Formula, int)) and self.terms == Formula.of(other).terms
+
+    def __add__(self, other: Formula | int) -> Formula:
         terms = dict(self.terms)
-        for names, factor in other.terms.items():
+        for names, factor in Formula.of(other).terms.items():
             terms[names] = terms.get(names, 0) + factor
         return Formula({names: factor for names, factor in terms.items() if factor})
 
-    def __mul__(self, other: Formula) -> Formula:
+    def __mul__(self, other: Formula | int) -> Formula:
         terms: dict[Monomial, int] = {}
         for names, factor in self.terms.items():
-            for others, times in other.terms.items():
+            for others, times in Formula.of(other).terms.items():
                 product = tuple(sorted((*names, *others)))
                 terms[product] = terms.get(product, 0) + factor * times
         return Formula({names: factor for names, factor in terms.items() if factor})
 
-    def __sub__(self, other: Formula) -> Formula:
-        return self + other * Formula.of(-1)
+    def __sub__(self, other: Formula | int) -> Formula:
+        return self + Formula.of(other) * -1
+
+    def __rsub__(self, other: int) -> Formula:
+        return Formula.of(other) - self
+
+    __radd__, __rmul__ = __add__, __mul__
 
     def __str__(self) -> str:
         parts = [_term(names, factor) for names, factor in sorted(self.terms.items(), key=_order)]

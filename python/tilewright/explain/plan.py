@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import functools
 import math
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from ..tuning.model.text import Kernel, Operation, TileType, read_kernel
+from ..analysis.places import Place
+from ..analysis.text import Operation, TileType, read_kernel
+from ..analysis.walk import Loop, Walk
 from .formulas import Formula, applied, quotient_up
 from .locations import Located
 
@@ -31,7 +31,7 @@ class Access(NamedTuple):
     @property
     def bytes(self) -> Formula:
         """Bytes that one program asks for."""
-        return Formula.of(int(self.type.size * self.type.element_bytes)) * self.trips
+        return self.trips * int(self.type.size * self.type.element_bytes)
 
     @property
     def apart(self) -> Formula | None:
@@ -59,7 +59,7 @@ class Product(NamedTuple):
     @property
     def operations(self) -> Formula:
         """Multiplications and additions."""
-        return Formula.of(2 * self.m * self.n * self.k) * self.trips
+        return self.trips * (2 * self.m * self.n * self.k)
 
 
 class LoopPlan(NamedTuple):
@@ -82,16 +82,12 @@ class Plan:
 
     def bytes(self, is_store: bool) -> Formula:
         """Bytes that one program loads or stores."""
-        return functools.reduce(
-            Formula.__add__, (a.bytes for a in self.accesses if a.is_store == is_store), Formula()
-        )
+        return sum((a.bytes for a in self.accesses if a.is_store == is_store), Formula())
 
     @property
     def operations(self) -> Formula:
         """Operations on floats of one program."""
-        return functools.reduce(
-            Formula.__add__, (p.operations for p in self.products), self.elementwise
-        )
+        return sum((p.operations for p in self.products), self.elementwise)
 
     @property
     def intensity(self) -> float | None:
@@ -110,82 +106,89 @@ class Plan:
         return done.terms.get(key, 0) / count
 
 
-class _Value(NamedTuple):
-    """A number or a tile of numbers or pointers: a start, and the stride of each axis."""
-
-    base: Formula
-    strides: tuple[Formula | None, ...] = ()
-    array: str = ""
-
-
 def plan_of(located: Located) -> Plan:
     """The work that a text of the stage tile describes. Raises ValueError and the like for
     texts that are not understood."""
-    kernel: Kernel = read_kernel(located.text)
+    kernel = read_kernel(located.text)
     walk = _Walk(located)
     for name, argument in kernel.arguments.items():
-        walk.known[argument] = _Value(Formula.of(name), (), name)
-    walk.block(kernel.body, _ONE)
+        walk.known[argument] = Place(Formula.of(name), array=name)
+    walk.block(kernel.body)
     return walk.plan
 
 
-class _Walk:
-    """Goes through a kernel once, with what is known of each value."""
+_OPERATORS = {"divsi": "//", "divui": "//", "remsi": "%", "remui": "%", "shli": "<<", "shrsi": ">>"}
+
+
+class _Walk(Walk):
+    """Computes with formulas: arguments, counters and what is not known are names in them."""
 
     def __init__(self, located: Located) -> None:
-        self.plan = Plan()
-        self.known: dict[str, _Value | None] = {}
-        # Comparisons, for masks: strides of the index, and the bound.
-        self.masks: dict[str, list[_Value]] = {}
-        self.located = located
+        super().__init__()
+        self.plan, self.located = Plan(), located
 
-    def line(self, operation: Operation) -> int:
-        return self.located.lines[operation.row].source
+    def program(self, axis: int) -> Place:
+        return Place(Formula.of(f"program_id({axis})"))
 
-    def block(self, body: Sequence[Operation], trips: Formula) -> None:
-        for operation in body:
-            if operation.name in ("scf.for", "scf.while"):
-                self._loop(operation, trips)
-            elif operation.name == "scf.if":
-                self.block(operation.body, trips)
-                self.block(operation.otherwise, trips)
-            else:
-                self._operation(operation, trips)
+    def num_programs(self, axis: int) -> Formula:
+        return Formula.of(f"num_programs({axis})")
 
-    def _loop(self, loop: Operation, trips: Formula) -> None:
-        line = self._line_of_loop(loop)
-        own, carried, starts = Formula.of(f"trips of line {line}"), loop.arguments, loop.operands
-        if loop.name == "scf.for":
-            low, high, step = (self.known.get(name) for name in starts[:3])
-            if low and high and step:
-                own = quotient_up(high.base - low.base, step.base)
-            self.known[carried[0]] = _Value(Formula.of(f"counter of line {line}"))
-            carried, starts = carried[1:], starts[3:]
-        self.known.update(zip(carried, map(self.known.get, starts)))
-        inside = [op.name for op in (*loop.body, *loop.otherwise)]
-        # A first walk, which counts nothing, finds which values keep their strides.
-        kept, place = self.plan, len(self.plan.loops)
-        for self.plan, times in ((Plan(), _ONE), (kept, trips * own)):
-            self.block(loop.body, times)
-            self._carry(loop.second, _last_operands(loop.body, "scf.condition")[1:])
-            self.block(loop.otherwise, times)
-            self._join(carried, _last_operands(loop.otherwise or loop.body, "scf.yield"))
+    def trips(self, operation: Operation, bounds: Sequence[Place] | None) -> Formula:
+        if bounds is None:
+            return Formula.of(f"trips of line {self._line_of_loop(operation)}")
+        low, high, step = (Formula.of(bound.base) for bound in bounds)
+        return quotient_up(high - low, step)
+
+    def counter(self, operation: Operation, loop: Loop, bounds: Sequence[Place | None]) -> Place:
+        return Place(Formula.of(f"counter of line {self._line_of_loop(operation)}"))
+
+    def folded(self, operation: Operation, a: Formula | int, b: Formula | int) -> Formula | None:
+        word, a, b = operation.name.removeprefix("arith."), Formula.of(a), Formula.of(b)
+        if word.startswith("ceildiv"):
+            return quotient_up(a, b)
+        if word in ("minsi", "minui", "maxsi", "maxui"):
+            return Formula.of(f"{word[:3]}({a}, {b})")
+        return applied(_OPERATORS[word], a, b) if word in _OPERATORS else None
+
+    def unknown(self, operation: Operation) -> Place:
+        # Numbers that are loaded or computed otherwise are only known by where they come from.
+        rank = len(operation.type.shape)
+        return Place(Formula.of(f"value of line {self._line(operation)}"), (None,) * rank)
+
+    def entered(self, operation: Operation, loop: Loop) -> None:
+        inside = [op.name for op in (*operation.body, *operation.otherwise)]
         counts = inside.count("tile.load"), inside.count("tile.dot")
-        self.plan.loops.insert(place, LoopPlan(line, own, *counts))
-        self._carry(loop.results, loop.second or carried)
+        self.plan.loops.append(LoopPlan(self._line_of_loop(operation), loop.trips, *counts))
 
-    def _carry(self, names: Sequence[str], sources: Sequence[str]) -> None:
-        """Know of names what is known of others."""
-        self.known.update(zip(names, map(self.known.get, sources)))
+    def found(self, operation: Operation) -> None:
+        name, type = operation.name, operation.type
+        trips = math.prod((loop.trips for loop in self.loops), start=_ONE)
+        if name in ("tile.load", "tile.store") or name.startswith("tile.atomic"):
+            self.plan.accesses.append(self._access(operation, trips))
+        elif name == "tile.dot":
+            self.plan.products.append(Product(self._line(operation), *operation.product, trips))
+        elif name == "tile.reduce" or _is_float_arithmetic(operation):
+            size = operation.types[0].size if name == "tile.reduce" else type.size
+            self.plan.elementwise += trips * size
 
-    def _join(self, carried: Sequence[str], yielded: Sequence[str]) -> None:
-        """Forget the strides of what a loop carries that are others in its next iteration."""
-        for name, end in zip(carried, yielded):
-            begin, after = self.known.get(name), self.known.get(end)
-            if begin:
-                later = after.strides if after else (None,) * len(begin.strides)
-                steps = (x if x == y else None for x, y in zip(begin.strides, later))
-                self.known[name] = begin._replace(strides=tuple(steps))
+    def _access(self, operation: Operation, trips: Formula) -> Access:
+        place = self.known.get(operation.operands[0]) if operation.operands else None
+        place = place or self.unknown(operation)
+        near = [axis for axis, step in enumerate(place.strides) if step == 1]
+        bounds = (
+            Formula.of(bound)
+            for index, bound, _ in self.bounds_of(operation)
+            if any(axis < len(index.strides) and index.strides[axis] != 0 for axis in near)
+        )
+        strides = (None if step is None else Formula.of(step) for step in place.strides)
+        is_store, is_masked = operation.name != "tile.load", bool(operation.mask)
+        return Access(
+            self._line(operation), place.array, operation.type, is_store, is_masked, tuple(strides),
+            trips, tuple(bounds),
+        )  # fmt: skip
+
+    def _line(self, operation: Operation) -> int:
+        return self.located.lines[operation.row].source
 
     def _line_of_loop(self, loop: Operation) -> int:
         """The line of a loop; its location stands behind what closes it."""
@@ -198,86 +201,7 @@ class _Walk:
             if depth == 0 and text.startswith("}"):
                 closing = row
                 break
-        return rows[closing].source or self.line(loop)
-
-    def _operation(self, operation: Operation, trips: Formula) -> None:
-        name, type = operation.name, operation.type
-        value = self._value(operation)
-        for result in operation.results:
-            self.known[result] = value
-            self.masks[result] = self._comparisons(operation)
-        if name in ("tile.load", "tile.store") or name.startswith("tile.atomic"):
-            pointers = self.known.get(operation.operands[0]) if operation.operands else None
-            strides = pointers.strides if pointers else (None,) * len(type.shape)
-            self.plan.accesses.append(
-                Access(
-                    self.line(operation),
-                    pointers.array if pointers else "",
-                    type,
-                    name != "tile.load",
-                    "mask %" in operation.text,
-                    strides,
-                    trips,
-                    self._bounds(operation, strides),
-                )  # fmt: skip
-            )
-        elif name == "tile.dot":
-            tiles = [t for t in operation.types if len(t.shape) > 1]
-            (m, k), n = tiles[0].shape[-2:], tiles[1].shape[-1]
-            count = math.prod(tiles[0].shape[:-2])
-            self.plan.products.append(
-                Product(self.line(operation), m * count, n, k, tiles[0].element, trips)
-            )
-        elif name == "tile.reduce" or _is_float_arithmetic(operation):
-            size = operation.types[0].size if name == "tile.reduce" else type.size
-            self.plan.elementwise += Formula.of(size) * trips
-
-    def _comparisons(self, operation: Operation) -> list[_Value]:
-        """The comparisons that a mask consists of."""
-        if operation.name == "arith.cmpi":
-            index, bound = (self.known.get(name) for name in operation.operands[:2])
-            return [bound._replace(strides=index.strides)] if index and bound else []
-        parts = [part for name in operation.operands for part in self.masks.get(name, [])]
-        if operation.name == "arith.andi" or not parts:
-            return parts
-        return [part for mask in parts if (part := _derived(operation, [mask]))]
-
-    def _bounds(
-        self, operation: Operation, strides: tuple[Formula | None, ...]
-    ) -> tuple[Formula, ...]:
-        """The bounds that the mask of an access compares with along the axis of consecutive elements."""
-        mask = re.search(r"mask (%\S+)", operation.text)
-        axes = [axis for axis, step in enumerate(strides) if step is not None and step.number == 1]
-        return tuple(
-            part.base
-            for part in self.masks.get(mask[1] if mask else "", [])
-            if any(axis < len(part.strides) and part.strides[axis] != Formula() for axis in axes)
-        )
-
-    def _value(self, operation: Operation) -> _Value:
-        name, rank = operation.name, len(operation.type.shape)
-        if name == "arith.constant":
-            number = re.search(
-                r"(?:dense<)?(-?\d+)>?(?:\s|$)", operation.text.split(" : ")[0] + " "
-            )
-            if number is None or "." in operation.text.split(" : ")[0]:
-                return _Value(Formula.of("a float"), (Formula(),) * rank)
-            return _Value(Formula.of(int(number[1])), (Formula(),) * rank)
-        if name in ("tile.program_id", "tile.num_programs"):
-            return _Value(Formula.of(f"{name.removeprefix('tile.')}({operation.text.split()[0]})"))
-        if name == "tile.arange":
-            return _Value(Formula(), (_ONE,))
-        inputs = [self.known.get(operand) for operand in operation.operands]
-        known = [value for value in inputs if value is not None]
-        derived = _derived(operation, known) if known and len(known) == len(inputs) else None
-        # Numbers that are loaded or computed otherwise are only known by where they come from.
-        opaque = Formula.of(f"value of line {self.line(operation)}")
-        return derived or _Value(opaque, (None,) * rank)
-
-
-def _last_operands(body: Sequence[Operation], name: str) -> list[str]:
-    """The operands of what ends a block, if it has that name."""
-    return body[-1].operands if body and body[-1].name == name else []
+        return rows[closing].source or self._line(loop)
 
 
 def _is_float_arithmetic(operation: Operation) -> bool:
@@ -289,63 +213,3 @@ def _is_float_arithmetic(operation: Operation) -> bool:
             ("arith.constant", "arith.ext", "arith.trunc", "arith.bitcast", "arith.select")
         )
     )
-
-
-def _derived(operation: Operation, inputs: list[_Value]) -> _Value | None:
-    """The result of an operation on numbers and pointers."""
-    name, rank, first = operation.name, len(operation.type.shape), inputs[0]
-    if name in ("arith.extsi", "arith.extui", "arith.trunci", "arith.index_cast", "tile.broadcast"):
-        return first
-    if name == "tile.splat":
-        return first._replace(strides=(Formula(),) * rank)
-    if name == "tile.expand_dims":
-        axis = int(operation.text.split("axis")[1].split()[0])
-        return first._replace(strides=(*first.strides[:axis], Formula(), *first.strides[axis:]))
-    if name == "tile.trans":
-        order = [int(n) for n in operation.text.split("[")[1].split("]")[0].split(",")]
-        return first._replace(strides=tuple(first.strides[axis] for axis in order))
-    if len(inputs) != 2 or len(first.strides) != len(inputs[1].strides):
-        return None
-    second = inputs[1]
-    array = first.array if name == "tile.addptr" else ""
-    if name in ("arith.addi", "tile.addptr", "arith.subi"):
-        sign = Formula.of(-1 if name == "arith.subi" else 1)
-        steps = (
-            None if x is None or y is None else x + y * sign
-            for x, y in zip(first.strides, second.strides)
-        )
-        return _Value(first.base + second.base * sign, tuple(steps), array)
-    if name == "arith.muli":
-        return _multiple(first, second)
-    return _unlinear(name, first, second)
-
-
-def _is_uniform(value: _Value) -> bool:
-    return all(step is not None and not step.terms for step in value.strides)
-
-
-def _multiple(a: _Value, b: _Value) -> _Value | None:
-    for x, factor in ((a, b), (b, a)):
-        if _is_uniform(factor):
-            steps = tuple(None if s is None else s * factor.base for s in x.strides)
-            return _Value(x.base * factor.base, steps)
-    return None
-
-
-_OPERATORS = {"divsi": "//", "divui": "//", "remsi": "%", "remui": "%", "shli": "<<", "shrsi": ">>"}
-
-
-def _unlinear(name: str, a: _Value, b: _Value) -> _Value | None:
-    """A number that follows from two others otherwise than as a sum or a product."""
-    word = name.removeprefix("arith.")
-    steps: tuple[Formula | None, ...] = tuple(
-        Formula() if x is not None and y is not None and not x.terms and not y.terms else None
-        for x, y in zip(a.strides, b.strides)
-    )
-    if word.startswith("ceildiv"):
-        return _Value(quotient_up(a.base, b.base), steps)
-    if word in ("minsi", "minui", "maxsi", "maxui"):
-        return _Value(Formula.of(f"{word[:3]}({a.base}, {b.base})"), steps)
-    if word not in _OPERATORS:
-        return None
-    return _Value(applied(_OPERATORS[word], a.base, b.base), steps)

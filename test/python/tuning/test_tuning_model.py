@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 import tilewright as tw
+from tilewright.analysis.text import TileType
 from tilewright.native import native
 from tilewright.tuning import autotune
 from tilewright.tuning.model import gpu, machine, predict
 from tilewright.tuning.model.requests import candidate_of
-from tilewright.tuning.model.text import TileType
 from tilewright.tuning.model.work import Work, times
 from tilewright.tuning.model.shortlist import shortlist, worth_measuring
 

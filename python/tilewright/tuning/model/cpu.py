@@ -11,8 +11,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from ...analysis.places import Place
+from ...analysis.walk import Loop
 from .machine import Processor
-from .work import Access, Arithmetic, Kept, Loop, Place, Product, Work, times
+from .work import Access, Arithmetic, Kept, Product, Work, times
 
 # Cycles of a vector, for functions that code computes by polynomials or the unit by iterations: the
 # numbers of instructions at two a cycle, and the divider's throughput on 16 floats.

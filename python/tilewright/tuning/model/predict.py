@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping
 from typing import Any, NamedTuple
 
+from ...analysis.text import read_kernel
 from ...compile import CompiledKernel, inspect, stages_of
 from ...native.targets import device_named, target_of
 from . import cpu, gpu
 from .machine import CYCLES_PER_MS, processor_of
 from .requests import Candidate, candidate_of
-from .text import read_kernel
 from .work import Work, work_of
 
 Warm = Callable[[Any], Any]

@@ -4,31 +4,14 @@ from __future__ import annotations
 
 import math
 import operator
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from .text import Kernel, Operation, TileType
-
-
-class Loop(NamedTuple):
-    """A loop around an operation, and how often it runs."""
-
-    name: str
-    trips: float
-
-
-class Place(NamedTuple):
-    """A number, or a tile of numbers or pointers, as a sum: `base` plus the stride of each axis of the
-    tile times its index, plus the coefficient of each loop and axis of the grid times its counter. A
-    stride or coefficient of None is not known. `array` names the argument that pointers go into."""
-
-    base: float
-    strides: tuple[float | None, ...] = ()
-    coefficients: Mapping[str, float | None] = {}
-    array: str = ""
+from ...analysis.places import Comparison, Place
+from ...analysis.text import Kernel, Operation, TileType
+from ...analysis.walk import Loop, Walk
 
 
 class Access(NamedTuple):
@@ -106,17 +89,16 @@ _COMPARISONS = {
     "slt": operator.lt, "ult": operator.lt, "sle": operator.le, "ule": operator.le, "sgt": operator.gt,
     "ugt": operator.gt, "sge": operator.ge, "uge": operator.ge, "eq": operator.eq, "ne": operator.ne,
 }  # fmt: skip
-_CASTS = {"arith.extsi", "arith.extui", "arith.trunci", "arith.index_cast", "arith.index_castui"}
 _UNKNOWN_TRIPS = 8.0  # of loops whose bounds come from memory
 
 
 def work_of(kernel: Kernel, numbers: Mapping[str, int], grid: tuple[int, int, int]) -> Work:
     """The work of a program in the middle of the grid, for arguments that are numbers."""
-    known: dict[str, Place | None] = {}
+    walk = _Walk(Work(grid), _addresses(kernel.body), _read_again(kernel.body))
     for name, argument in kernel.arguments.items():
-        known[argument] = Place(float(numbers[name])) if name in numbers else Place(0.0, array=name)
-    walk = _Walk(Work(grid), known, _addresses(kernel.body), _read_again(kernel.body))
-    walk.block(kernel.body, ())
+        is_number = name in numbers
+        walk.known[argument] = Place(float(numbers[name])) if is_number else Place(0.0, array=name)
+    walk.block(kernel.body)
     return walk.work
 
 
@@ -128,8 +110,7 @@ def _addresses(body: Sequence[Operation]) -> set[str]:
     for operation in operations:
         names = operation.operands
         if operation.name in ("tile.load", "tile.store") and names:
-            mask = re.search(r"mask (%\S+)", operation.text)
-            wanted |= {names[0], *([mask[1]] if mask else [])}
+            wanted |= {names[0], operation.mask}
             data |= {*names[1:]} - wanted
         elif operation.name == "scf.for":
             wanted |= {*names[:3]}
@@ -162,255 +143,111 @@ def _every(body: Sequence[Operation]) -> Iterable[Operation]:
         yield from _every(operation.otherwise)
 
 
-class _Walk:
-    """Goes through a kernel once, with what is known of each value."""
+class _Walk(Walk):
+    """Computes with floats. What lies in memory is unknown: NaN, other than for each element."""
 
-    def __init__(
-        self, work: Work, known: dict[str, Place | None], addresses: set[str], read_again: set[str]
-    ) -> None:
-        self.work, self.known, self.addresses, self.read_again = work, known, addresses, read_again
+    def __init__(self, work: Work, addresses: set[str], read_again: set[str]) -> None:
+        super().__init__()
+        self.work, self.addresses, self.read_again = work, addresses, read_again
+        # The part of a tile's elements that its masks keep, by axis: zeros that pad a tile are not multiplied.
         self.limits: dict[str, tuple[float, ...]] = {}
-        self.loops: tuple[Loop, ...] = ()
 
-    def block(self, body: Sequence[Operation], loops: tuple[Loop, ...]) -> None:
-        self.loops = loops
-        for operation in body:
-            if operation.name == "scf.for":
-                self._loop(operation, loops)
-            elif operation.name == "scf.if":
-                for part in (operation.body, operation.otherwise):
-                    self.block(part, loops)
-            elif operation.name == "scf.while":
-                inside = (*loops, Loop(operation.text[:40], _UNKNOWN_TRIPS))
-                for part in (operation.body, operation.otherwise):
-                    self.block(part, inside)
-            else:
-                self._operation(operation, loops)
+    def program(self, axis: int) -> Place:
+        return Place(float(self.work.grid[axis] // 2), (), {f"program {axis}": 1.0})
 
-    def _loop(self, loop: Operation, loops: tuple[Loop, ...]) -> None:
-        low, high, step = (self.known.get(name) for name in loop.operands[:3])
-        trips = _UNKNOWN_TRIPS
-        if low and high and step and step.base and math.isfinite(high.base - low.base):
-            trips = max(0.0, math.ceil((high.base - low.base) / step.base))
-        if trips == 0:
-            return
-        counter, *carried = loop.arguments
-        name_of_loop = f"{counter} {id(loop)}"  # texts name counters of several loops alike
-        width = step.base if step else 1.0
-        start = low or Place(0.0)
-        self.known[counter] = start._replace(coefficients={**start.coefficients, name_of_loop: width})
-        starts = [self.known.get(name) for name in loop.operands[3:]]
-        inside = (*loops, Loop(name_of_loop, trips))
-        # A first walk, which counts nothing, finds by how much pointers move.
-        self.known.update(zip(carried, starts))
-        trial = _Walk(Work(self.work.grid), dict(self.known), self.addresses, self.read_again)
-        trial.block(loop.body, inside)
-        yielded = loop.body[-1].operands if loop.body and loop.body[-1].name == "scf.yield" else []
-        for name, begin, end in zip(carried, starts, yielded):
-            self.known[name] = _carried(begin, trial.known.get(end), name_of_loop)
-        self.block(loop.body, inside)
-        self.loops = loops
-        for result, name in zip(loop.results, carried):
-            self.known[result] = self.known.get(name)
+    def num_programs(self, axis: int) -> float:
+        return float(self.work.grid[axis])
 
-    def _operation(self, operation: Operation, loops: tuple[Loop, ...]) -> None:
-        place = self._place(operation)
-        for result in operation.results:
-            self.known[result] = place
+    def trips(self, operation: Operation, bounds: Sequence[Place] | None) -> float:
+        low, high, step = (bound.base for bound in bounds or (Place(0.0),) * 3)
+        is_known = step and math.isfinite(high - low)
+        return max(0.0, math.ceil((high - low) / step)) if is_known else _UNKNOWN_TRIPS
+
+    def counter(self, operation: Operation, loop: Loop, bounds: Sequence[Place | None]) -> Place:
+        low, step = bounds[0] or Place(0.0), bounds[2]
+        return low._replace(coefficients={**low.coefficients, loop.name: step.base if step else 1.0})
+
+    def folded(self, operation: Operation, a: float, b: float) -> float | None:
+        is_comparison = operation.name == "arith.cmpi"
+        function = _COMPARISONS[operation.predicate] if is_comparison else _BINARY.get(operation.name)
+        try:
+            return None if function is None else float(function(a, b))
+        except (ZeroDivisionError, ValueError, OverflowError):
+            return 0.0
+
+    def unknown(self, operation: Operation) -> Place | None:
+        if operation.name != "tile.load" or not operation.type.element.startswith("i"):
+            return None
+        # Numbers from memory, such as rows of a table: other ones for each element, program and turn.
+        names = [*(loop.name for loop in self.loops), *(f"program {axis}" for axis in range(3))]
+        return Place(math.nan, (None,) * len(operation.type.shape), dict.fromkeys(names))
+
+    def found(self, operation: Operation) -> None:
         name, type = operation.name, operation.type
-        if name in ("tile.load", "tile.store"):
-            pointers = self.known.get(operation.operands[0])
-            self._access(operation, Access(type, pointers, name == "tile.store", loops))
-        elif name == "tile.dot" and len(tiles := [t for t in operation.types if len(t.shape) > 1]) > 2:
-            (m, k), n = tiles[0].shape[-2:], tiles[1].shape[-1]
-            count = math.prod(tiles[0].shape[:-2])
-            self.work.products.append(Product(m * count, n, k, tiles[0].element, loops))
-            self._keep(type, loops)
-        elif name.startswith("tile.atomic"):
-            pointers = self.known.get(operation.operands[0]) if operation.operands else None
-            self.work.accesses.append(Access(type, pointers, True, loops))
+        if name in ("tile.load", "tile.store") or name.startswith("tile.atomic"):
+            self._access(operation)
+        elif name == "tile.dot":
+            self.work.products.append(Product(*operation.product, self.loops))
+            self._keep(type)
         elif name in ("tile.reduce", "tile.scan"):
-            axis = re.search(r"axis (\d+)", operation.text)
             whole = operation.types[0]
-            is_last = axis is not None and int(axis[1]) == len(whole.shape) - 1
+            is_last = operation.number_after("axis") == len(whole.shape) - 1
             kind, steps = f"{name} {'last' if is_last else 'outer'}", max(1, len(operation.body) - 1)
-            self.work.arithmetic.append(Arithmetic(kind, whole, loops, steps))
+            self.work.arithmetic.append(Arithmetic(kind, whole, self.loops, steps))
         elif operation.results and type.shape and name not in _FREE:
             if operation.results[0] not in self.addresses and "ptr" not in type.element:
-                self.work.arithmetic.append(Arithmetic(name, type, loops))
-
+                self.work.arithmetic.append(Arithmetic(name, type, self.loops))
         if operation.results and operation.results[0] in self.read_again:
-            self._keep(type, loops)
-        self._limit(operation)
+            self._keep(type)
+        if operation.results and (limits := self._limit(operation)):
+            self.limits[operation.results[0]] = limits
 
-    def _limit(self, operation: Operation) -> None:
-        """Which part of a tile's elements lies within the bounds of its mask, by axis: zeros that pad a
-        tile are not multiplied."""
+    def _limit(self, operation: Operation) -> tuple[float, ...] | None:
+        """Which part of a result's elements lies within the bounds of masks."""
         known = [self.limits.get(name) for name in operation.operands]
         name, rank = operation.name, len(operation.type.shape)
-        limits: tuple[float, ...] | None = None
-        if name == "arith.cmpi":
-            limits = self._within(operation)
-        elif name == "tile.load" and (mask := re.search(r"mask (%\S+)", operation.text)):
-            limits = self.limits.get(mask[1])
-        elif name == "tile.dot" and rank == 2 and self.work.products:
+        if name == "tile.load":
+            parts = [self._within(part, operation.type) for part in self.bounds_of(operation)]
+            return tuple(map(min, *parts, (1.0,) * rank)) if parts else None
+        if name == "tile.dot" and rank == 2 and self.work.products:
             a, b = known[0] or (1.0, 1.0), known[1] or (1.0, 1.0)
-            limits = (a[0], b[1])
             last = self.work.products[-1]
             m, n, k = last.m * a[0], last.n * b[1], last.k * min(a[1], b[0])
             self.work.products[-1] = last._replace(m=math.ceil(m), n=math.ceil(n), k=math.ceil(k))
-        elif known and known[0] and name == "tile.expand_dims":
-            axis = int(operation.text.split("axis")[1].split()[0])
-            limits = (*known[0][:axis], 1.0, *known[0][axis:])
-        elif known and known[0] and name == "tile.trans":
-            limits = tuple(reversed(known[0]))
-        else:
-            same = [parts for parts in known if parts and len(parts) == rank]
-            limits = tuple(map(min, *same)) if len(same) > 1 else same[0] if same else None
-        if limits is not None and operation.results:
-            self.limits[operation.results[0]] = limits
+            return a[0], b[1]
+        if known and known[0] and name == "tile.expand_dims":
+            axis = operation.number_after("axis")
+            return (*known[0][:axis], 1.0, *known[0][axis:])
+        if known and known[0] and name == "tile.trans":
+            return tuple(reversed(known[0]))
+        same = [parts for parts in known if parts and len(parts) == rank]
+        return tuple(map(min, *same, same[0])) if same else None
 
-    def _within(self, operation: Operation) -> tuple[float, ...] | None:
-        """The part of `index < bound` that holds, over all programs and iterations."""
-        index, bound = (self.known.get(name) for name in operation.operands[:2])
-        if not operation.text.startswith((" slt", " ult")) or index is None or bound is None:
-            return None
-        if math.isnan(bound.base):
-            return None
+    def _within(self, part: Comparison, type: TileType) -> tuple[float, ...]:
+        """The part of a tile's elements for which `index < bound` holds, over all programs and iterations."""
+        index, whole = part.index, (1.0,) * len(type.shape)
         moved = [axis for axis, stride in enumerate(index.strides) if stride]
-        if len(moved) != 1 or None in index.coefficients.values():
-            return None
+        is_known = part.predicate in ("slt", "ult") and not math.isnan(part.bound)
+        if not is_known or len(moved) != 1 or None in index.coefficients.values():
+            return whole
         extents = {f"program {axis}": float(extent) for axis, extent in enumerate(self.work.grid)}
         extents |= {loop.name: loop.trips for loop in self.loops}
         axis = moved[0]
-        covered = (index.strides[axis] or 1.0) * operation.type.shape[axis]
-        covered += sum((c or 0.0) * (extents.get(name, 1.0) - 1) for name, c in index.coefficients.items())
-        parts = [1.0] * len(index.strides)
-        parts[axis] = min(1.0, max(bound.base, 0.0) / covered) if covered > 0 else 1.0
-        return tuple(parts)
+        covered = index.strides[axis] * type.shape[axis]
+        covered += sum(c * (extents.get(name, 1.0) - 1) for name, c in index.coefficients.items())
+        inside = min(1.0, max(part.bound, 0.0) / covered) if covered > 0 else 1.0
+        return (*whole[:axis], inside, *whole[axis + 1 :])
 
-    def _access(self, operation: Operation, access: Access) -> None:
-        mask = re.search(r"mask (%\S+)", operation.text)
-        if mask is None:
-            self.work.accesses.append(access)
-            return
-        place = self.known.get(mask[1])
-        masked = tuple(stride != 0 for stride in place.strides) if place else (True,) * len(access.type.shape)
-        self.work.accesses.append(access._replace(masked=masked))
+    def _access(self, operation: Operation) -> None:
+        type, masked = operation.type, ()
+        if operation.mask:
+            indices = [part.index for part in self.bounds_of(operation)]
+            moved = [any(index.strides[axis] != 0 for index in indices) for axis in range(len(type.shape))]
+            masked = tuple(moved) if indices else (True,) * len(type.shape)
+        place = self.known.get(operation.operands[0]) if operation.operands else None
+        self.work.accesses.append(Access(type, place, operation.name != "tile.load", self.loops, masked))
 
-    def _keep(self, type: TileType, loops: tuple[Loop, ...]) -> None:
+    def _keep(self, type: TileType) -> None:
         """A tile that is read again: where registers do not hold it, it lies in memory."""
         if len(type.shape) and type.element.startswith(("f", "bf")) and type.size > 1:
-            self.work.kept.append(Kept(type, loops))
-
-    def _place(self, operation: Operation) -> Place | None:
-        name = operation.name
-        if name == "arith.constant":
-            return _constant(operation)
-        if name == "tile.program_id":
-            axis = int(operation.text.split()[0])
-            return Place(float(self.work.grid[axis] // 2), (), {f"program {axis}": 1.0})
-        if name == "tile.num_programs":
-            return Place(float(self.work.grid[int(operation.text.split()[0])]))
-        if name == "tile.load" and operation.type.element.startswith("i"):
-            return self._unknown(len(operation.type.shape))
-        if name == "tile.arange":
-            start = re.search(r"(-?\d+) to", operation.text)
-            return Place(float(start[1]) if start else 0.0, (1.0,))
-        inputs = [self.known.get(operand) for operand in operation.operands]
-        if not inputs or any(place is None for place in inputs):
-            return None
-        return _derived(operation, [place for place in inputs if place is not None])
-
-
-    def _unknown(self, rank: int) -> Place:
-        """Numbers from memory, such as rows of a table: other ones for each element, program and turn."""
-        names = [*(loop.name for loop in self.loops), *(f"program {axis}" for axis in range(3))]
-        return Place(math.nan, (None,) * rank, dict.fromkeys(names))
-
-
-def _constant(operation: Operation) -> Place | None:
-    value = re.search(r"(?:dense<)?(-?\d+|true|false)>?(?:\s|$)", operation.text.split(" : ")[0] + " ")
-    if value is None or operation.type.element.startswith(("f", "bf")):
-        return None
-    number = {"true": 1.0, "false": 0.0}.get(value[1])
-    base = float(value[1]) if number is None else number
-    return Place(base, (0.0,) * len(operation.type.shape))
-
-
-def _carried(begin: Place | None, end: Place | None, counter: str) -> Place | None:
-    """A value that a loop hands on: it moves by what one iteration adds."""
-    if begin is None or end is None or len(begin.strides) != len(end.strides):
-        return None
-    moved = end.base - begin.base
-    return begin._replace(coefficients={**begin.coefficients, counter: moved})
-
-
-def _derived(operation: Operation, inputs: list[Place]) -> Place | None:
-    """What an operation on numbers and pointers gives."""
-    name, rank = operation.name, len(operation.type.shape)
-    first = inputs[0]
-    if name in _CASTS:
-        return first
-    if name == "tile.splat":
-        return first._replace(strides=(0.0,) * rank)
-    if name == "tile.expand_dims":
-        axis = int(operation.text.split("axis")[1].split()[0])
-        return first._replace(strides=(*first.strides[:axis], 0.0, *first.strides[axis:]))
-    if name == "tile.broadcast":
-        return first
-    if name == "tile.trans":
-        order = [int(number) for number in operation.text.split("[")[1].split("]")[0].split(",")]
-        return first._replace(strides=tuple(first.strides[axis] for axis in order))
-    if len(inputs) == 2 and len(first.strides) == len(inputs[1].strides):
-        if name in ("arith.addi", "tile.addptr"):
-            return _sum(first, inputs[1], 1.0)
-        if name == "arith.subi":
-            return _sum(first, inputs[1], -1.0)
-        if name == "arith.muli":
-            return _multiple(first, inputs[1])
-        if name in _BINARY:
-            return _folded(_BINARY[name], first, inputs[1])
-        if name == "arith.cmpi":
-            return _folded(_COMPARISONS[operation.text.split()[0].rstrip(",")], first, inputs[1])
-    if name == "arith.select" and rank == 0 and len(inputs) == 3:
-        return inputs[1] if first.base else inputs[2]
-    return None
-
-
-def _sum(a: Place, b: Place, sign: float) -> Place:
-    strides = tuple(_add(x, y, sign) for x, y in zip(a.strides, b.strides))
-    axes = {*a.coefficients, *b.coefficients}
-    moved = {axis: _add(a.coefficients.get(axis, 0.0), b.coefficients.get(axis, 0.0), sign) for axis in axes}
-    return Place(a.base + sign * b.base, strides, moved, a.array or b.array)
-
-
-def _add(x: float | None, y: float | None, sign: float) -> float | None:
-    return None if x is None or y is None else x + sign * y
-
-
-def _is_uniform(place: Place) -> bool:
-    return not any(stride != 0 for stride in place.strides)
-
-
-def _multiple(a: Place, b: Place) -> Place:
-    """A product, of which one factor is the same number everywhere; else nothing is known of its steps."""
-    for x, factor in ((a, b), (b, a)):
-        if _is_uniform(factor) and not factor.coefficients:
-            scale = factor.base
-            if math.isnan(scale):
-                break
-            strides = tuple(None if s is None else s * scale for s in x.strides)
-            moved = {axis: None if c is None else c * scale for axis, c in x.coefficients.items()}
-            return Place(x.base * scale, strides, moved)
-    return _folded(operator.mul, a, b)
-
-
-def _folded(function: Callable[[Any, Any], Any], a: Place, b: Place) -> Place:
-    """A number that follows from two in a way that is not linear."""
-    try:
-        base = float(function(a.base, b.base))
-    except (ZeroDivisionError, ValueError, OverflowError):
-        base = 0.0
-    strides = tuple(0.0 if x == y == 0 else None for x, y in zip(a.strides, b.strides))
-    return Place(base, strides, dict.fromkeys({*a.coefficients, *b.coefficients}))
+            self.work.kept.append(Kept(type, self.loops))

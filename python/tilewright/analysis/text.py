@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -17,10 +18,7 @@ class TileType(NamedTuple):
     @property
     def size(self) -> int:
         """The number of elements."""
-        count = 1
-        for extent in self.shape:
-            count *= extent
-        return count
+        return math.prod(self.shape)
 
     @property
     def element_bytes(self) -> float:
@@ -56,6 +54,31 @@ class Operation:
         """The type of the result, or of what is stored; that of nothing where there is none."""
         return self.types[-1] if self.types else TileType((), "")
 
+    @property
+    def mask(self) -> str:
+        """The name of an access's mask; "" where it has none."""
+        found = _MASK.search(self.text)
+        return found[1] if found else ""
+
+    @property
+    def predicate(self) -> str:
+        """How arith.cmpi compares, such as "slt"."""
+        return self.text.split()[0].rstrip(",")
+
+    @property
+    def product(self) -> tuple[int, int, int, str]:
+        """M (times the products of a batch), N and K of a matrix product, and the element type of A."""
+        a, b, *_ = (type for type in self.types if len(type.shape) > 1)
+        return math.prod(a.shape[:-1]), b.shape[-1], a.shape[-1], a.element
+
+    def number_after(self, word: str) -> int:
+        """The number behind a word of the text, such as that of `axis 1`. Raises ValueError where there
+        is none."""
+        found = re.search(rf"\b{word}\D*(\d+)", self.text)
+        if found is None:
+            raise ValueError(f"{self.name} has no {word}")
+        return int(found[1])
+
 
 class Kernel(NamedTuple):
     """A kernel: its arguments' names in the text by the parameter's name, and its operations."""
@@ -64,6 +87,7 @@ class Kernel(NamedTuple):
     body: list[Operation]
 
 
+_MASK = re.compile(r"mask (%\S+)")
 _NAME = re.compile(r"%[\w$.-]+(?:#\d+)?")
 _LINE = re.compile(r"(?:(%[\w$.-]+)(?::(\d+))? = )?([a-z_]+\.[\w.]+|return)(.*)")
 _ARGUMENT = re.compile(r"(%arg\d+): [^{%]*\{[^}]*tile\.name = \"([^\"]+)\"")

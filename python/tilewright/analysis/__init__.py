@@ -1,0 +1,1 @@
+"""What one program of a kernel does, read from the text of Tile IR."""
