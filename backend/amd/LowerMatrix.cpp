@@ -109,6 +109,27 @@ static Value callWmmaOfCdna5(Lowering &lowering, const MatrixInstruction &row, V
   return callIntrinsic(lowering, name, sums.getType(), operands);
 }
 
+/// Calls the instruction of gfx1250 with scales, of which each lane has all of its row in a word.
+static Value callScaledWmma(Lowering &lowering, const MatrixInstruction &row, Value first,
+                            Value second, Value sums, simt::MmaFragmentOp op) {
+  OpBuilder &b = lowering.builder;
+  Value no = constantOf(lowering, b.getI1Type(), 0),
+        plain = constantOf(lowering, b.getI16Type(), 0);
+  SmallVector<Value> arguments = {constantI32(lowering, formatOf(row.b)),
+                                  first,
+                                  constantI32(lowering, formatOf(row.a)),
+                                  second,
+                                  plain,
+                                  sums};
+  Value lowerHalf = constantI32(lowering, 0), powersOfTwo = constantI32(lowering, 0);
+  for (Value scales : llvm::reverse(op.getScales())) // B comes first
+    arguments.append({lowerHalf, powersOfTwo, scales});
+  arguments.append({no, no});
+  std::string suffix =
+      suffixOf(sums.getType()) + suffixOf(first.getType()) + suffixOf(second.getType());
+  return callIntrinsic(lowering, "amdgcn." + row.intrinsic + suffix, sums.getType(), arguments);
+}
+
 LogicalResult tw::amd::lowerMmaFragment(Lowering &lowering, simt::MmaFragmentOp op) {
   tile::MmaAttr instruction = op.getInstruction();
   const MatrixInstruction *row = findMatrix(lowering.arch, instruction);
@@ -119,11 +140,15 @@ LogicalResult tw::amd::lowerMmaFragment(Lowering &lowering, simt::MmaFragmentOp 
   Value first = operandOf(lowering, *row, op.getB(), instruction.getB());
   Value second = operandOf(lowering, *row, op.getA(), instruction.getA());
   Value sums = joinRegisters(lowering.builder, lowering.loc, op.getAcc());
-  auto call = row->intrinsic.starts_with("mfma")         ? callMfma
+  bool isMfma = row->intrinsic.starts_with("mfma");
+  if (!isMfma && row->scales.empty() != op.getScales().empty())
+    return op.emitOpError("has scales exactly where the instruction has them");
+  auto call = isMfma                                     ? callMfma
               : lowering.arch.matrix == AmdMatrix::Wmma5 ? callWmmaOfCdna5
                                                          : callWmma;
+  auto callScaled = isMfma ? callScaledMfma : callScaledWmma;
   Value result = row->scales.empty() ? call(lowering, *row, first, second, sums)
-                                     : callScaledMfma(lowering, *row, first, second, sums, op);
+                                     : callScaled(lowering, *row, first, second, sums, op);
   replaceByJoined(b, lowering.loc, op.getResults(), result);
   return success();
 }

@@ -173,6 +173,34 @@ static constexpr MatrixInstruction kCdna5[] = {
     {16, 16, 64, E5M2, E5M2, F32, "wmma.f32.16x16x64.bf8.bf8", kRowsBy64, kSumsHalf, Words},
     {16, 16, 4, F32, F32, F32, "wmma.f32.16x16x4.f32", kRowsBy4, kSumsHalf, Elements},
 };
+// With scales neighbours come in groups of 16 bytes, and a lane has the four scales of its row in a
+// word; the upper half of a wave is not asked for them (chooseScaledWmmaScaleLayout of Triton).
+static constexpr llvm::StringLiteral kRowsOfBytes = "k0 k1 k2 k3 k5 k6 | m0 m1 m2 m3 k4",
+                                     kRowsOfPairs = "k0 k1 k2 k3 k5 | m0 m1 m2 m3 k4",
+                                     kColumnsOfBytes = "k0 k1 k2 k3 k5 k6 | n0 n1 n2 n3 k4",
+                                     kColumnsOfPairs = "k0 k1 k2 k3 k5 | n0 n1 n2 n3 k4";
+
+static constexpr auto scaledOfCdna5() {
+  constexpr MatrixType types[] = {E4M3, E5M2, E2M1};
+  std::array<MatrixInstruction, std::size(types) * std::size(types)> rows = {};
+  size_t next = 0;
+  for (MatrixType a : types)
+    for (MatrixType b : types)
+      rows[next++] = {16,
+                      16,
+                      128,
+                      a,
+                      b,
+                      F32,
+                      "wmma.scale.f32.16x16x128.f8f6f4",
+                      a == E2M1 ? kRowsOfPairs : kRowsOfBytes,
+                      kSumsHalf,
+                      Words,
+                      b == E2M1 ? kColumnsOfPairs : kColumnsOfBytes,
+                      "k0 k1 | m0 m1 m2 m3 -"};
+  return rows;
+}
+static constexpr auto kScaledOfCdna5 = scaledOfCdna5();
 
 static llvm::SmallVector<llvm::ArrayRef<MatrixInstruction>> tablesOf(AmdMatrix family) {
   switch (family) {
@@ -187,7 +215,7 @@ static llvm::SmallVector<llvm::ArrayRef<MatrixInstruction>> tablesOf(AmdMatrix f
   case AmdMatrix::Wmma4:
     return {kRdna4};
   case AmdMatrix::Wmma5:
-    return {kCdna5};
+    return {kCdna5, kScaledOfCdna5};
   }
   return {};
 }

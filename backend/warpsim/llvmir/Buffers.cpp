@@ -267,33 +267,62 @@ bool FunctionImporter::importTransposedRead(llvm::IntrinsicInst &call, llvm::Str
   return true;
 }
 
-/// The name of the row of a matrix instruction: its intrinsic's, or that of the instruction with
-/// scales with its formats, which are arguments.
+namespace {
+/// The arguments of an instruction with formats that are formats, and words of scales; of which
+/// byte, where one is named. 0: none.
+struct ScaledArguments {
+  llvm::StringLiteral prefix;
+  std::array<unsigned, 2> formats, words, bytes;
+};
+} // namespace
+static constexpr ScaledArguments kScaledArguments[] = {
+    {"mfma.scale.", {3, 4}, {6, 8}, {5, 7}},
+    {"wmma.scale.", {0, 2}, {8, 11}, {}},
+};
+
+static const ScaledArguments *findScaledArguments(llvm::IntrinsicInst &call) {
+  llvm::StringRef name = call.getCalledFunction()->getName();
+  name.consume_front("llvm.amdgcn.");
+  for (const ScaledArguments &each : kScaledArguments)
+    if (name.starts_with(each.prefix))
+      return &each;
+  return nullptr;
+}
+
+static uint64_t numberOf(llvm::IntrinsicInst &call, unsigned argument) {
+  return llvm::cast<llvm::ConstantInt>(call.getArgOperand(argument))->getZExtValue();
+}
+
+/// The name of the row of a matrix instruction: its intrinsic's, or that with the formats, which
+/// are arguments.
 static std::string nameOfMatrix(llvm::IntrinsicInst &call) {
   llvm::StringRef name = call.getCalledFunction()->getName();
   name.consume_front("llvm.amdgcn.");
-  if (!name.starts_with("mfma.scale."))
+  const ScaledArguments *arguments = findScaledArguments(call);
+  if (!arguments)
     return name.str();
   static constexpr llvm::StringLiteral kFormats[] = {".fp8", ".bf8", ".fp6", ".bf6", ".fp4"};
-  std::string row = name.take_until([](char c) { return c == 'v'; }).rtrim('.').str();
-  for (unsigned argument : {3u, 4u}) {
-    uint64_t format = llvm::cast<llvm::ConstantInt>(call.getArgOperand(argument))->getZExtValue();
+  std::string row = name.take_front(name.find(".v")).str();
+  for (unsigned argument : arguments->formats) {
+    uint64_t format = numberOf(call, argument);
     row += format < std::size(kFormats) ? kFormats[format] : ".unknown";
   }
   return row;
 }
 
-/// The bytes of the words of an instruction with scales; 0 where it has none: LLVM takes the
-/// instruction without them if all of them are the number 0.
-uint64_t FunctionImporter::scaleFlags(llvm::IntrinsicInst &call) {
+/// The bytes of the words of an instruction with scales; 0 where it has none. Where a byte is
+/// named, LLVM takes the instruction without scales if all of these arguments are the number 0.
+static uint64_t scaleFlags(llvm::IntrinsicInst &call, const ScaledArguments &arguments) {
   auto isZero = [&](unsigned argument) {
     auto *number = llvm::dyn_cast<llvm::ConstantInt>(call.getArgOperand(argument));
     return number && number->isZero();
   };
-  if (llvm::all_of(llvm::seq(5u, 9u), isZero))
+  if (arguments.bytes[0] == 0)
+    return kScaledProduct;
+  if (llvm::all_of(arguments.bytes, isZero) && llvm::all_of(arguments.words, isZero))
     return 0;
-  return kScaledProduct | readOne(call.getArgOperand(5)).bits << kScaleByteOfA |
-         readOne(call.getArgOperand(7)).bits << kScaleByteOfB;
+  return kScaledProduct | numberOf(call, arguments.bytes[0]) << kScaleByteOfA |
+         numberOf(call, arguments.bytes[1]) << kScaleByteOfB;
 }
 
 bool FunctionImporter::importMatrix(llvm::IntrinsicInst &call) {
@@ -306,7 +335,7 @@ bool FunctionImporter::importMatrix(llvm::IntrinsicInst &call) {
   // them, gfx1250 negations and hints.
   bool hasSigns =
       llvm::StringRef(name).contains(".iu8.") || llvm::StringRef(name).contains(".iu4.");
-  bool hasScales = row.scaleLanes != nullptr;
+  const ScaledArguments *scaled = findScaledArguments(call);
   llvm::SmallVector<unsigned> places;
   for (unsigned i = 0; i < call.arg_size() && places.size() < 3; ++i)
     if (!call.paramHasAttr(i, llvm::Attribute::ImmArg))
@@ -318,10 +347,14 @@ bool FunctionImporter::importMatrix(llvm::IntrinsicInst &call) {
                                                             << 1;
   if (row.isSpread)
     flags = readOne(call.getArgOperand(3)).bits & 1;
-  if (hasScales)
-    flags = scaleFlags(call);
-  for (unsigned i = hasSigns ? c : 0; i < call.arg_size() && !row.isSpread && !hasScales; ++i)
-    if (call.paramHasAttr(i, llvm::Attribute::ImmArg) && readOne(call.getArgOperand(i)).bits != 0) {
+  if (scaled)
+    flags = scaleFlags(call, *scaled);
+  auto isRead = [&](unsigned i) {
+    return scaled &&
+           (llvm::is_contained(scaled->formats, i) || llvm::is_contained(scaled->bytes, i));
+  };
+  for (unsigned i = hasSigns ? c : 0; i < call.arg_size() && !row.isSpread; ++i)
+    if (call.paramHasAttr(i, llvm::Attribute::ImmArg) && !isRead(i) && numberOf(call, i) != 0) {
       refuse("a matrix instruction with broadcasts or negations");
       return true;
     }
@@ -332,9 +365,9 @@ bool FunctionImporter::importMatrix(llvm::IntrinsicInst &call) {
   for (unsigned operand : {a, b, c})
     for (const Operand &each : Operands(read(call.getArgOperand(operand))))
       sources.push_back(each);
-  for (unsigned scales : {6u, 8u})
-    if (hasScales && flags)
-      sources.push_back(readOne(call.getArgOperand(scales)));
+  if (scaled && flags)
+    for (unsigned words : scaled->words)
+      sources.push_back(readOne(call.getArgOperand(words)));
   Operands to = result(call.getType());
   emitWave(WaveOp::Matrix, to, sources).form = form;
   define(call, to);

@@ -105,7 +105,6 @@ private:
   bool importSynchronization(llvm::IntrinsicInst &call, llvm::StringRef name);
   bool importBuffer(llvm::IntrinsicInst &call, llvm::StringRef name);
   bool importMatrix(llvm::IntrinsicInst &call);
-  uint64_t scaleFlags(llvm::IntrinsicInst &call);
   bool importDirectCopy(llvm::IntrinsicInst &call, llvm::StringRef name);
   bool importTransposedRead(llvm::IntrinsicInst &call, llvm::StringRef name);
   Operand special(Special which);

@@ -1,5 +1,6 @@
-"""dot_scaled by the instructions of gfx950: every pair of formats against float64 on the simulator and,
-with the manual's pseudo-code, as machine code; and which operands the instructions do not take."""
+"""dot_scaled by the instructions of gfx950 and gfx1250: every pair of formats against float64 on the
+simulator and, with the manual's pseudo-code, as machine code of gfx950; and which operands the
+instructions do not take."""
 
 from __future__ import annotations
 
@@ -17,6 +18,12 @@ pytestmark = pytest.mark.usefixtures("compiler")
 FORMATS = ["e4m3", "e5m2", "e2m1"]
 PAIRS = [(left, right) for left in FORMATS for right in FORMATS]
 TYPES = {"e4m3": tw.float8e4nv, "e5m2": tw.float8e5}
+INSTRUCTIONS = {"gfx950": "v_mfma_scale_f32", "gfx1250": "v_wmma_scale_f32"}
+
+
+@pytest.fixture(params=list(INSTRUCTIONS))
+def arch(request: pytest.FixtureRequest) -> str:
+    return request.param
 
 
 def in_loop(lhs: Side, rhs: Side, blocks: tuple[int, int, int], **options: Any) -> np.ndarray:
@@ -45,12 +52,14 @@ def code_of(left: str, right: str, blocks: tuple[int, int, int], arch: str = "gf
     "blocks, warps", [((64, 64, 128), 4), ((16, 32, 128), 2), ((32, 64, 64), 1)], ids=["square", "narrow", "shallow"]
 )
 def test_every_pair(
-    blocks: tuple[int, int, int], warps: int, pair: tuple[str, str], rng: np.random.Generator
+    blocks: tuple[int, int, int], warps: int, pair: tuple[str, str], arch: str, rng: np.random.Generator
 ) -> None:
     lhs = side_of(rng, pair[0], blocks[0] * 2, 256, (110, 135))
     rhs = side_of(rng, pair[1], blocks[1], 256, (110, 135))
-    with tw.device("sim:gfx950"):
+    with tw.device(f"sim:{arch}"):
         assert_product(in_loop(lhs, rhs, blocks, num_warps=warps), lhs, rhs)
+    if blocks[2] >= 128:
+        assert INSTRUCTIONS[arch] in code_of(*pair, blocks, arch, num_warps=warps)
 
 
 @pytest.mark.skipif(bool(missing()), reason=missing() or "")
@@ -67,8 +76,8 @@ def test_machine_code(
 
 
 @pytest.mark.parametrize("pair", PAIRS, ids="-".join)
-def test_scales_at_the_ends_of_their_range(pair: tuple[str, str], rng: np.random.Generator) -> None:
-    with tw.device("sim:gfx950"):
+def test_scales_at_the_ends_of_their_range(pair: tuple[str, str], arch: str, rng: np.random.Generator) -> None:
+    with tw.device(f"sim:{arch}"):
         for ranges in [((0, 254), (0, 254)), ((0, 3), (250, 254))]:
             lhs, rhs = (side_of(rng, format, 32, 128, each) for format, each in zip(pair, ranges))
             assert_product(multiplied(lhs, rhs), lhs, rhs)
@@ -81,22 +90,22 @@ def test_scales_at_the_ends_of_their_range(pair: tuple[str, str], rng: np.random
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_every_code_is_its_number(format: str) -> None:
+def test_every_code_is_its_number(format: str, arch: str) -> None:
     codes = np.arange(16 if format == "e2m1" else 256, dtype=np.uint8)
     codes = np.where(np.isfinite(numbers_of(codes, format)), codes, 0)
     lhs = Side(format, np.resize(codes, (32, 128)), np.full((32, 4), 125, np.uint8))
     unit = np.where(np.eye(128, dtype=bool), 2, 0).astype(np.uint8)  # ones of e2m1
     rhs = Side("e2m1", unit, np.full((128, 4), 129, np.uint8))
-    with tw.device("sim:gfx950"):
+    with tw.device(f"sim:{arch}"):
         np.testing.assert_array_equal(multiplied(lhs, rhs), numbers_of(lhs.codes, format))
 
 
 @pytest.mark.parametrize("scales", [(None, (110, 135)), ((110, 135), None), (None, None)])
 @pytest.mark.parametrize("pair", [("e2m1", "e2m1"), ("e4m3", "e2m1"), ("e5m2", "e4m3")], ids="-".join)
-def test_a_side_without_scales(pair: tuple[str, str], scales: Any, rng: np.random.Generator) -> None:
+def test_a_side_without_scales(pair: tuple[str, str], scales: Any, arch: str, rng: np.random.Generator) -> None:
     lhs, rhs = (side_of(rng, format, 32, 128, each) for format, each in zip(pair, scales))
     start = rng.standard_normal((32, 32)).astype(np.float32)
-    with tw.device("sim:gfx950"):
+    with tw.device(f"sim:{arch}"):
         assert_product(multiplied(lhs, rhs, start), lhs, rhs, start)
 
 
@@ -106,13 +115,13 @@ def test_a_side_without_scales(pair: tuple[str, str], scales: Any, rng: np.rando
     ids=["other-format", "packed-along-rows", "scales-of-e4m3"],
 )
 def test_what_the_instruction_does_not_take_is_converted(
-    pair: tuple[str, str], packs: bool, group: int, rng: np.random.Generator
+    pair: tuple[str, str], packs: bool, group: int, arch: str, rng: np.random.Generator
 ) -> None:
     scales = (1, 0x7E) if group == 16 else (120, 130)
     lhs = side_of(rng, pair[0], 32, 128, None if pair[0] == "bf16" else scales, group=group)
     rhs = side_of(rng, pair[1], 32, 128, scales, group=group)
     lhs.is_packed_along_k = packs
-    with tw.device("sim:gfx950"):
+    with tw.device(f"sim:{arch}"):
         assert_product(multiplied(lhs, rhs), lhs, rhs)
 
 

@@ -28,7 +28,8 @@ static Words wordsOf(tile::MmaAttr row, MmaOperand operand, Type element) {
 }
 
 namespace {
-/// A kernel that loads operands, multiplies them and stores the sums.
+/// A kernel that loads operands, and scales where the instruction has them, multiplies and stores
+/// the sums.
 struct KernelText {
   std::string body, operands, types, results;
   unsigned number = 0;
@@ -53,6 +54,11 @@ std::string tw::fragmentKernel(tile::MmaAttr row) {
   for (const Words &words : {a, b, sum}) {
     text.operands += text.operands.empty() ? "" : ", ";
     text.load(words);
+  }
+  if (!row.getFragmentScales().empty()) {
+    text.operands += " scaled";
+    text.load({"i32", 2});
+    text.operands += " [0, 0]";
   }
   std::string results, stores;
   for (unsigned i = 0; i < sum.count; ++i) {

@@ -173,7 +173,8 @@ TEST(Matrix, LayoutsAreOneToOne) {
   for (const char *name :
        {"mfma.f32.32x32x8f16", "mfma.f32.16x16x32.fp8.fp8", "mfma.f64.16x16x4f64",
         "mfma.i32.16x16x64.i8", "wmma.i32.16x16x16.iu8.v8i32.v2i32", "mfma.f32.16x16x8.xf32",
-        "wmma.i32.16x16x64.iu8.v8i32.v8i32", "wmma.f32.16x16x128.fp8.bf8.v8f32.v16i32"}) {
+        "wmma.i32.16x16x64.iu8.v8i32.v8i32", "wmma.f32.16x16x128.fp8.bf8.v8f32.v16i32",
+        "wmma.scale.f32.16x16x128.f8f6f4.fp4.fp4", "mfma.scale.f32.32x32x64.f8f6f4.fp8.bf8"}) {
     row = findMatrixRow(name);
     ASSERT_GE(row, 0) << name;
     const MatrixLayout &layout = matrixLayout(row);

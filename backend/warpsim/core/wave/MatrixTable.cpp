@@ -89,12 +89,16 @@ struct ScaledOperand {
   const char *name;
   MatrixElement element;
   const char *registers32, *lanes32, *registers16, *lanes16;
+  const char *registersOfWmma, *lanesOfWmma;
 };
 } // namespace
 static constexpr ScaledOperand kScaledOperands[] = {
-    {".fp8", Fp8, "k0 k1 k2 k3 k5", "m0 m1 m2 m3 m4 k4", "k0 k1 k2 k3 k6", "m0 m1 m2 m3 k4 k5"},
-    {".bf8", Bf8, "k0 k1 k2 k3 k5", "m0 m1 m2 m3 m4 k4", "k0 k1 k2 k3 k6", "m0 m1 m2 m3 k4 k5"},
-    {".fp4", Fp4, "k0 k1 k2 k3 k4", "m0 m1 m2 m3 m4 k5", "k0 k1 k2 k3 k4", "m0 m1 m2 m3 k5 k6"},
+    {".fp8", Fp8, "k0 k1 k2 k3 k5", "m0 m1 m2 m3 m4 k4", "k0 k1 k2 k3 k6", "m0 m1 m2 m3 k4 k5",
+     "k0 k1 k2 k3 k5 k6", "m0 m1 m2 m3 k4"},
+    {".bf8", Bf8, "k0 k1 k2 k3 k5", "m0 m1 m2 m3 m4 k4", "k0 k1 k2 k3 k6", "m0 m1 m2 m3 k4 k5",
+     "k0 k1 k2 k3 k5 k6", "m0 m1 m2 m3 k4"},
+    {".fp4", Fp4, "k0 k1 k2 k3 k4", "m0 m1 m2 m3 m4 k5", "k0 k1 k2 k3 k4", "m0 m1 m2 m3 k5 k6",
+     "k0 k1 k2 k3 k4 k6", "m0 m1 m2 m3 k5"},
 };
 
 /// All rows: those above, and those with scales for each pair of formats.
@@ -102,19 +106,22 @@ static const std::vector<MatrixRow> &allRows() {
   static std::vector<std::string> names; // which the rows point into
   static const std::vector<MatrixRow> all = [] {
     std::vector<MatrixRow> rows(std::begin(kRows), std::end(kRows));
-    names.reserve(2 * std::size(kScaledOperands) * std::size(kScaledOperands));
+    names.reserve(3 * std::size(kScaledOperands) * std::size(kScaledOperands));
     auto nameOf = [&](const char *shape, const ScaledOperand &a, const ScaledOperand &b) {
-      names.push_back(std::string("mfma.scale.f32.") + shape + ".f8f6f4" + a.name + b.name);
+      names.push_back(std::string(shape) + ".f8f6f4" + a.name + b.name);
       return std::string_view(names.back());
     };
     for (const ScaledOperand &a : kScaledOperands)
       for (const ScaledOperand &b : kScaledOperands) {
-        rows.push_back({nameOf("32x32x64", a, b), a.element, b.element, F32,
+        rows.push_back({nameOf("mfma.scale.f32.32x32x64", a, b), a.element, b.element, F32,
                         TW_MFMA32_SUMS(a.registers32, a.lanes32), false, b.registers32, b.lanes32,
                         "m0 m1 m2 m3 m4 k0"});
-        rows.push_back({nameOf("16x16x128", a, b), a.element, b.element, F32,
+        rows.push_back({nameOf("mfma.scale.f32.16x16x128", a, b), a.element, b.element, F32,
                         TW_MFMA16_SUMS(a.registers16, a.lanes16), false, b.registers16, b.lanes16,
                         "m0 m1 m2 m3 k0 k1"});
+        rows.push_back({nameOf("wmma.scale.f32.16x16x128", a, b), a.element, b.element, F32,
+                        a.registersOfWmma, a.lanesOfWmma, "m0 m1 m2", "n0 n1 n2 n3 m3", false,
+                        b.registersOfWmma, b.lanesOfWmma, "m0 m1 m2 m3", "k0 k1"});
       }
     return rows;
   }();
@@ -209,9 +216,14 @@ static std::unique_ptr<MatrixLayout> layOut(const MatrixRow &row) {
       place = placeOf(bRegisters, bLanes, element, lane);
       layout->bAt.push_back(uint16_t(place.k * layout->columns + place.m));
     }
-  for (unsigned lane = 0; row.scaleLanes && lane < layout->lanes; ++lane) {
-    Place place = placeOf({}, parseBases(row.scaleLanes), 0, lane);
-    layout->scaleAt.push_back(uint16_t(place.m * (layout->depth / kScaledGroup) + place.k));
+  if (row.scaleLanes) {
+    Bases bytes = parseBases(row.scaleBytes), lanes = parseBases(row.scaleLanes);
+    layout->scaleLanes = 1u << lanes.size();
+    for (unsigned byte = 0; byte < 1u << bytes.size(); ++byte)
+      for (unsigned lane = 0; lane < layout->scaleLanes; ++lane) {
+        Place place = placeOf(bytes, lanes, byte, lane);
+        layout->scaleAt.push_back(uint16_t(place.m * (layout->depth / kScaledGroup) + place.k));
+      }
   }
   for (unsigned element = 0; element < 1u << dRegisters.size(); ++element)
     for (unsigned lane = 0; lane < layout->lanes; ++lane) {

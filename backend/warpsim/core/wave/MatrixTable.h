@@ -21,6 +21,7 @@ struct MatrixRow {
   bool isSpread = false; // of D, every second element only: which, is an operand
   const char *bRegisters = nullptr, *bLanes = nullptr;
   const char *scaleLanes = nullptr; // of scales of A, if there may be any: k counts groups
+  const char *scaleBytes = ""; // of the bytes of a word, where all count: else one byte is named
 };
 inline constexpr unsigned kScaledGroup = 32; // neighbours along the depth that have one scale
 /// Flags of an instruction with scales, and where the two bits that name a byte begin in them.
@@ -31,12 +32,13 @@ int32_t findMatrixRow(std::string_view intrinsic);
 int32_t findSubgroupMatrix(MatrixElement element, unsigned lanes, unsigned rows);
 
 /// A row as places: element e of lane l of A is at `aAt[e * lanes + l]`, which is row * depth + k;
-/// of B at k * columns + n, of D at m * columns + n. Lane l has the scale of group
-/// `scaleAt[l] % groups` of row, or column, `scaleAt[l] / groups`.
+/// of B at k * columns + n, of D at m * columns + n. Byte s of lane l, behind the byte that an
+/// instruction names, is the scale at row, or column, * groups + group: `scaleAt[s * scaleLanes +
+/// l]`.
 struct MatrixLayout {
   static constexpr uint16_t kNowhere = 0xffff; // in `aAt`: the lane holds nothing of use
   const MatrixRow *row;
-  unsigned rows = 1, columns = 1, depth = 1, lanes = 64;
+  unsigned rows = 1, columns = 1, depth = 1, lanes = 64, scaleLanes = 0;
   bool hasCopies = false; // the upper half of the lanes holds A and B again
   std::vector<uint16_t> aAt, bAt, dAt, scaleAt;
 };

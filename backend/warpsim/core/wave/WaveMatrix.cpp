@@ -191,17 +191,17 @@ static void checkCopies(const Wave &wave, const MatrixOperand &operand, int32_t 
   }
 }
 
-/// Multiplies the groups of an operand by the scales in one byte of a register: 2 to the power of
-/// it less 127, and 255 is NaN (Open Compute Project, "Microscaling Formats", E8M0).
-static void applyScales(const Wave &wave, const Operand &scales, unsigned byte,
+/// Multiplies the groups of an operand by their scales, which begin at a byte of a register: 2 to
+/// the power of it less 127, and 255 is NaN (Open Compute Project, "Microscaling Formats", E8M0).
+static void applyScales(const Wave &wave, const Operand &scales, unsigned firstByte,
                         const MatrixLayout &layout, bool isA, Matrix<double> &matrix) {
   WaveValues values = readWave(wave, scales);
   unsigned groups = layout.depth / kScaledGroup;
-  for (unsigned lane = 0; lane < layout.lanes; ++lane) {
+  for (unsigned i = 0; i < layout.scaleAt.size(); ++i) {
+    unsigned lane = i % layout.scaleLanes, byte = firstByte + i / layout.scaleLanes;
     unsigned scale = unsigned(values.lanes[lane] >> (8 * byte)) & 0xff;
-    unsigned outer = layout.scaleAt[lane] / groups, group = layout.scaleAt[lane] % groups;
-    for (unsigned i = 0; i < kScaledGroup; ++i) {
-      unsigned k = group * kScaledGroup + i;
+    unsigned outer = layout.scaleAt[i] / groups, group = layout.scaleAt[i] % groups;
+    for (unsigned k = group * kScaledGroup; k < (group + 1) * kScaledGroup; ++k) {
       unsigned at = isA ? outer * layout.depth + k : k * layout.columns + outer;
       double &value = matrix.values[at];
       value = scale == 255 ? std::nan("") : std::ldexp(value, int(scale) - 127);
