@@ -126,9 +126,9 @@ void tw::nvidia::lowerCopyBox(Lowering &lowering, simt::CopyBoxOp op) {
   std::string shared = code.addOperand(op.getShared());
   std::string box = addBox(code, op.getMap(), op.getCoordinates());
   std::string barrier = code.addOperand(op.getBarrier()), multicast, mask;
-  if (std::optional<uint32_t> programs = op.getPrograms()) {
+  if (Value programs = op.getPrograms()) {
     OpBuilder &b = lowering.builder;
-    Value bits = LLVM::ConstantOp::create(b, lowering.loc, b.getI16IntegerAttr(int16_t(*programs)));
+    Value bits = LLVM::TruncOp::create(b, lowering.loc, b.getI16Type(), programs);
     multicast = ".multicast::cluster";
     mask = ", " + code.addOperand(bits);
   }

@@ -45,8 +45,8 @@ inline constexpr llvm::StringLiteral kKernel = "simt.kernel";
 unsigned extraWarpsOf(mlir::Operation *op);
 /// Returns the programs of a cluster along each axis of the grid.
 std::array<int64_t, 3> clusterOf(mlir::Operation *op);
-/// Returns the programs of a cluster.
-int64_t clusterSizeOf(mlir::Operation *op);
+/// Returns the programs of a cluster, or those of them side by side along some `axes` (bits).
+int64_t clusterSizeOf(mlir::Operation *op, unsigned axes = ~0u);
 /// Returns the tensor maps of an operation's module.
 llvm::ArrayRef<mlir::Attribute> tensorMapsOf(mlir::Operation *op);
 

@@ -28,9 +28,12 @@ std::array<int64_t, 3> tw::simt::clusterOf(Operation *op) {
   return {cluster[0], cluster[1], cluster[2]};
 }
 
-int64_t tw::simt::clusterSizeOf(Operation *op) {
-  auto [x, y, z] = clusterOf(op);
-  return x * y * z;
+int64_t tw::simt::clusterSizeOf(Operation *op, unsigned axes) {
+  int64_t programs = 1;
+  for (auto [axis, extent] : llvm::enumerate(clusterOf(op)))
+    if (axes >> axis & 1)
+      programs *= extent;
+  return programs;
 }
 
 ArrayRef<Attribute> tw::simt::tensorMapsOf(Operation *op) {
@@ -87,10 +90,13 @@ static LogicalResult checkCoordinates(Operation *op, OperandRange coordinates, s
 /// Checks that programs of a cluster can copy equal parts of multicast buffers: whole groups of
 /// rows, and whole boxes.
 static LogicalResult checkParts(BoxCopyOp copy) {
-  int64_t numParts = clusterSizeOf(copy);
   for (auto [index, buffer] : llvm::enumerate(copy.getBuffers())) {
-    if (!copy.isMulticast(index))
+    unsigned axes = copy.multicastAxes(index);
+    if (axes >= 1u << clusterOf(copy).size())
+      return copy.emitOpError("names axes of the cluster that grids do not have");
+    if (axes == 0)
       continue;
+    int64_t numParts = clusterSizeOf(copy, axes);
     auto type = cast<SharedType>(buffer.getType());
     auto map = cast<TensorMapAttr>(tensorMapsOf(copy)[copy.getMaps()[index]]);
     std::optional<OperandSlabs> slabs = slabsOf(
@@ -107,7 +113,7 @@ LogicalResult BoxCopyOp::verify() {
   if (getMaps().size() != getBuffers().size())
     return emitOpError("names a map for each buffer");
   if (getMulticast() && getMulticast()->size() != getBuffers().size())
-    return emitOpError("says of each buffer whether its box is multicast");
+    return emitOpError("says of each buffer along which axes its box is multicast");
   size_t numCoordinates = 0;
   for (auto [number, buffer] : llvm::zip(getMaps(), getBuffers())) {
     FailureOr<size_t> rank = checkBoxes(*this, number, cast<SharedType>(buffer.getType()));

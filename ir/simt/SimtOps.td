@@ -162,15 +162,16 @@ def Simt_BoxCopyOp : Simt_Op<"box_copy", [MemoryEffects<[MemRead, MemWrite]>, At
     the first box, the innermost dimension first, then those of the next one. What lies outside of an array is 0. The
     buffers are slabs (`ir/layout/OperandSlabs`), and a box is one of them, or some of its rows.
 
-    Each program of the cluster copies an equal part of the rows of `multicast` buffers, to the same buffers of all of its
-    programs; the bytes arrive at the barriers there. All of its programs execute this operation equally often.
+    `multicast` has axes of the cluster for each buffer, as bits: programs side by side along them copy an equal part of the
+    rows each, to the same buffers of all of these programs; the bytes arrive at the barriers there. All of these programs
+    execute this operation equally often.
   }];
   let arguments = (ins DenseI32ArrayAttr:$maps, Variadic<I32>:$coordinates, Variadic<Simt_SharedType>:$buffers,
-    Simt_SharedType:$barrier, Optional<I1>:$exists, OptionalAttr<DenseBoolArrayAttr>:$multicast);
+    Simt_SharedType:$barrier, Optional<I1>:$exists, OptionalAttr<DenseI32ArrayAttr>:$multicast);
   let assemblyFormat = "`maps` $maps `at` `[` $coordinates `]` `to` $buffers `on` $barrier (`if` $exists^)? (`multicast` $multicast^)? attr-dict `:` type($buffers) `on` type($barrier)";
   let extraClassDeclaration = [{
-    /// Returns true if programs of the cluster each copy a part of a buffer's box, for all.
-    bool isMulticast(size_t buffer) { return getMulticast() && (*getMulticast())[buffer]; }
+    /// Returns the axes of the cluster along which programs each copy a part of a buffer's box, for all; 0 for none.
+    unsigned multicastAxes(size_t buffer) { return getMulticast() ? (*getMulticast())[buffer] : 0; }
   }];
   let hasVerifier = 1;
 }
@@ -404,10 +405,10 @@ def Simt_PhaseArriveOp : Simt_Op<"phase_arrive", [MemoryEffects<[MemRead, MemWri
   let assemblyFormat = "$barrier (`of` $program^)? attr-dict `:` type($barrier)";
 }
 
-def Simt_CopyBoxOp : Simt_Op<"copy_box", [MemoryEffects<[MemRead, MemWrite]>]> {
+def Simt_CopyBoxOp : Simt_Op<"copy_box", [MemoryEffects<[MemRead, MemWrite]>, AttrSizedOperandSegments]> {
   let summary = "this thread starts to copy the box at `coordinates` to shared memory; its bytes arrive at a phase barrier";
   let description = "`programs`: a bit for each program of the cluster that gets the box, in the same place as here.";
-  let arguments = (ins AnyType:$map, Variadic<I32>:$coordinates, AnyType:$shared, AnyType:$barrier, OptionalAttr<I32Attr>:$programs);
+  let arguments = (ins AnyType:$map, Variadic<I32>:$coordinates, AnyType:$shared, AnyType:$barrier, Optional<I32>:$programs);
   let assemblyFormat = "$map `[` $coordinates `]` `,` $shared `on` $barrier (`to` $programs^)? attr-dict `:` type($map) `,` type($shared) `on` type($barrier)";
 }
 

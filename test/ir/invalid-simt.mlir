@@ -371,7 +371,17 @@ func.func @halves_lose_none() attributes {test.group = #group} {
 module attributes {simt.cluster = array<i64: 2, 1, 1>, simt.tensor_maps = [#simt.tensor_map<0 of f16 extents [<2147483648>, <1 of [1]>] strides [<1 of [2]>] box [32, 8] span 64>]} {
 func.func @parts(%m: i32, %s: i32, %b: !simt.shared<[8, 32], f16, #tile.layout<[8, 32] offset = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [1, 0], [2, 8], [4, 16]]>>, %on: !simt.shared<[1], i64, #tile.layout<[1] offset = []>>) {
   // expected-error@+1 {{has boxes that programs of a cluster cannot copy in equal parts}}
-  simt.box_copy maps [0] at [%m, %s] to %b on %on multicast [true] : !simt.shared<[8, 32], f16, #tile.layout<[8, 32] offset = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [1, 0], [2, 8], [4, 16]]>> on !simt.shared<[1], i64, #tile.layout<[1] offset = []>>
+  simt.box_copy maps [0] at [%m, %s] to %b on %on multicast [1] : !simt.shared<[8, 32], f16, #tile.layout<[8, 32] offset = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [1, 0], [2, 8], [4, 16]]>> on !simt.shared<[1], i64, #tile.layout<[1] offset = []>>
+  return
+}
+}
+
+// -----
+
+module attributes {simt.cluster = array<i64: 2, 1, 1>, simt.tensor_maps = [#simt.tensor_map<0 of f16 extents [<2147483648>, <1 of [1]>] strides [<1 of [2]>] box [32, 8] span 64>]} {
+func.func @axes(%m: i32, %s: i32, %b: !simt.shared<[8, 32], f16, #tile.layout<[8, 32] offset = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [1, 0], [2, 8], [4, 16]]>>, %on: !simt.shared<[1], i64, #tile.layout<[1] offset = []>>) {
+  // expected-error@+1 {{names axes of the cluster that grids do not have}}
+  simt.box_copy maps [0] at [%m, %s] to %b on %on multicast [8] : !simt.shared<[8, 32], f16, #tile.layout<[8, 32] offset = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [1, 0], [2, 8], [4, 16]]>> on !simt.shared<[1], i64, #tile.layout<[1] offset = []>>
   return
 }
 }

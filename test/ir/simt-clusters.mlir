@@ -14,8 +14,8 @@ func.func @loader(%p: !tile.ptr<f16>, %m: i32, %s: i32, %b: !simt.shared<[16, 32
   simt.loader {
     // CHECK-NEXT: simt.phase_await %{{.*}}, %{{.*}} cluster :
     simt.phase_await %free, %zero cluster : !simt.shared<[1], i64, #tile.layout<[1] offset = []>>
-    // CHECK-NEXT: simt.box_copy maps [0] at[%{{.*}}, %{{.*}}] to %{{.*}} on %{{.*}} multicast [true] :
-    simt.box_copy maps [0] at [%m, %s] to %b on %full multicast [true] : !simt.shared<[16, 32], f16, #tile.layout<[16, 32] offset = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [1, 0], [2, 8], [4, 16], [8, 0]]>> on !simt.shared<[1], i64, #tile.layout<[1] offset = []>>
+    // CHECK-NEXT: simt.box_copy maps [0] at[%{{.*}}, %{{.*}}] to %{{.*}} on %{{.*}} multicast [1] :
+    simt.box_copy maps [0] at [%m, %s] to %b on %full multicast [1] : !simt.shared<[16, 32], f16, #tile.layout<[16, 32] offset = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [1, 0], [2, 8], [4, 16], [8, 0]]>> on !simt.shared<[1], i64, #tile.layout<[1] offset = []>>
   }
   // CHECK: simt.release %{{.*}} on %{{.*}} by %{{.*}} cluster :
   simt.release %b on %full by %free cluster : !simt.shared<[16, 32], f16, #tile.layout<[16, 32] offset = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [1, 0], [2, 8], [4, 16], [8, 0]]>> on !simt.shared<[1], i64, #tile.layout<[1] offset = []>> by !simt.shared<[1], i64, #tile.layout<[1] offset = []>>
@@ -31,7 +31,7 @@ func.func @thread(%p: !llvm.ptr<3>, %map: !llvm.ptr, %x: i32) {
   %rank = simt.cluster_rank
   // CHECK: simt.phase_arrive %{{.*}} of %[[RANK]] : !llvm.ptr<3>
   simt.phase_arrive %p of %rank : !llvm.ptr<3>
-  // CHECK: simt.copy_box %{{.*}}[%{{.*}}, %{{.*}}], %{{.*}} on %{{.*}} to 3 :
-  simt.copy_box %map[%x, %x], %p on %p to 3 : !llvm.ptr, !llvm.ptr<3> on !llvm.ptr<3>
+  // CHECK: simt.copy_box %{{.*}}[%{{.*}}, %{{.*}}], %{{.*}} on %{{.*}} to %[[RANK]] :
+  simt.copy_box %map[%x, %x], %p on %p to %rank : !llvm.ptr, !llvm.ptr<3> on !llvm.ptr<3>
   return
 }

@@ -32,9 +32,55 @@ struct SlabCopies {
   Value address; // of the map
   ValueRange coordinates;
   SharedStart start;
-  unsigned numParts = 1; // programs of the cluster that copy a part of the rows each, for all
+  unsigned axes = 0; // of the cluster: programs along them copy a part of the rows each, for all
+};
+
+/// The programs of a cluster that copy a box together.
+struct CopyingPrograms {
+  int64_t count = 1;
+  Value number, bits; // of this one among them; one bit for each, by its rank in the cluster
 };
 } // namespace
+
+/// Finds the programs side by side along some axes (bits). Ranks count the first axis fastest.
+static CopyingPrograms programsAlong(SimtFunction &f, Operation *op, unsigned axes) {
+  CopyingPrograms programs{clusterSizeOf(op, axes), {}, {}};
+  if (programs.count == 1)
+    return programs;
+  Value rank = f.create<ClusterRankOp>(), first; // the rank of the first of them
+  SmallVector<int64_t> distances = {0};          // of the ranks of all of them from it
+  int64_t stride = 1, numBefore = 1;
+  auto add = [&](Value &sum, Value number, int64_t factor) {
+    Value product = factor == 1 ? number : f.create<arith::MulIOp>(number, f.constantI32(factor));
+    sum = sum ? f.create<arith::AddIOp>(sum, product).getResult() : product;
+  };
+  for (auto [axis, extent] : llvm::enumerate(clusterOf(op))) {
+    if (extent == 1)
+      continue;
+    Value number = stride == 1 ? rank : f.create<arith::DivUIOp>(rank, f.constantI32(stride));
+    if (stride * extent != clusterSizeOf(op))
+      number = f.create<arith::RemUIOp>(number, f.constantI32(extent));
+    if (axes >> axis & 1) {
+      add(programs.number, number, numBefore);
+      numBefore *= extent;
+      SmallVector<int64_t> sideBySide;
+      for (int64_t index = 0; index < extent; ++index)
+        for (int64_t distance : distances)
+          sideBySide.push_back(distance + index * stride);
+      distances = sideBySide;
+    } else {
+      add(first, number, stride);
+    }
+    stride *= extent;
+  }
+  int64_t bits = 0;
+  for (int64_t distance : distances)
+    bits |= int64_t(1) << distance;
+  programs.bits = f.constantI32(bits);
+  if (first)
+    programs.bits = f.create<arith::ShLIOp>(programs.bits, first);
+  return programs;
+}
 
 /// Reads what the stage says of one buffer's box, for the tensor map of this number.
 static FailureOr<SlabCopies> findSlabs(SimtFunction &f, Operation *op, int32_t number, Value buffer,
@@ -53,12 +99,12 @@ static FailureOr<SlabCopies> findSlabs(SimtFunction &f, Operation *op, int32_t n
 /// Emits a copy for each slab, and for as many rows of it as a box has: from where it begins in the
 /// array, and in shared memory.
 static void emitCopies(SimtFunction &f, const SlabCopies &copies, ArrayRef<int64_t> shape,
+                       const CopyingPrograms &programs,
                        llvm::function_ref<void(ValueRange corner, Value shared)> emit) {
   int64_t columns = copies.map.getBox()[0], rows = copies.map.getBox()[1];
-  int64_t numRows = shape[1 - copies.slabs.dim] / copies.numParts;
-  Value part = copies.numParts > 1 ? f.create<ClusterRankOp>() : Value();
+  int64_t numRows = shape[1 - copies.slabs.dim] / programs.count;
   auto scaled = [&](int64_t factor) {
-    return f.create<arith::MulIOp>(part, f.constantI32(factor)).getResult();
+    return f.create<arith::MulIOp>(programs.number, f.constantI32(factor)).getResult();
   };
   auto moved = [&](Value coordinate, int64_t distance) -> Value {
     return distance ? f.create<arith::AddIOp>(coordinate, f.constantI32(distance)) : coordinate;
@@ -73,7 +119,7 @@ static void emitCopies(SimtFunction &f, const SlabCopies &copies, ArrayRef<int64
       SharedStart place = copies.start;
       place.bytes += copies.slabs.offsetOf(row, column);
       Value address = sharedAddressIn(f, place, {});
-      if (part) {
+      if (programs.number) {
         corner[1] = f.create<arith::AddIOp>(corner[1], scaled(numRows));
         address = f.create<LLVM::GEPOp>(address.getType(), f.builder.getI8Type(), address,
                                         ValueRange{scaled(numRows * copies.map.getSpanBytes())});
@@ -93,8 +139,7 @@ LogicalResult SimtFunction::lowerBoxCopy(BoxCopyOp op) {
     FailureOr<SlabCopies> copies = findSlabs(*this, op, number, buffer, coordinates);
     if (failed(copies))
       return failure();
-    if (op.isMulticast(boxes.size()))
-      copies->numParts = clusterSizeOf(op);
+    copies->axes = op.multicastAxes(boxes.size());
     boxes.push_back(*copies);
     coordinates = coordinates.drop_front(copies->map.getRank());
     bytes += bytesOf(cast<SharedType>(buffer.getType()));
@@ -103,12 +148,10 @@ LogicalResult SimtFunction::lowerBoxCopy(BoxCopyOp op) {
     Value barrier = sharedAddressIn(*this, *barrierStart, {});
     create<PhaseExpectOp>(barrier, bytes);
     for (auto [copies, buffer] : llvm::zip(boxes, op.getBuffers())) {
-      IntegerAttr all;
-      if (copies.numParts > 1)
-        all = builder.getI32IntegerAttr((1 << copies.numParts) - 1);
-      emitCopies(*this, copies, cast<SharedType>(buffer.getType()).getShape(),
+      CopyingPrograms programs = programsAlong(*this, op, copies.axes);
+      emitCopies(*this, copies, cast<SharedType>(buffer.getType()).getShape(), programs,
                  [&](ValueRange corner, Value shared) {
-                   create<CopyBoxOp>(copies.address, corner, shared, barrier, all);
+                   create<CopyBoxOp>(copies.address, corner, shared, barrier, programs.bits);
                  });
     }
   });
@@ -123,7 +166,7 @@ LogicalResult SimtFunction::lowerBoxStore(BoxStoreOp op) {
   emitForOneThread(*this, /*exists=*/{}, [&] {
     if (op.getOrdered())
       create<StoresWaitOp>(/*read=*/false);
-    emitCopies(*this, *copies, op.getBuffer().getType().getShape(),
+    emitCopies(*this, *copies, op.getBuffer().getType().getShape(), /*programs=*/{},
                [&](ValueRange corner, Value shared) {
                  create<StoreBoxOp>(copies->address, corner, shared, op.getKindAttr());
                });

@@ -13,20 +13,20 @@ void PipelineRewriter::copyBoxes(unsigned group, const IRMapping &mapping, Value
                                  IntegerAttr phase, bool isShared) {
   SmallVector<int32_t> maps;
   SmallVector<Value> coordinates, places;
-  SmallVector<bool> multicast;
+  SmallVector<int32_t> multicast;
   for (auto [pipelined, ring] : llvm::zip(pipeline.loads, rings)) {
     if (pipelined.group != group)
       continue;
-    multicast.push_back(pipelined.isMulticast && (isShared || !pipelined.isMulticastIf));
+    multicast.push_back(isShared || !pipelined.isSharedIf ? pipelined.sharedAxes : 0);
     maps.push_back(addTensorMap(loop->getParentOfType<ModuleOp>(), pipelined.box));
     places.push_back(SlotOp::create(builder, loc, ring, slot, phase));
     for (Value coordinate : pipelined.coordinates)
       coordinates.push_back(mapping.lookupOrDefault(coordinate));
   }
   Value barrier = SlotOp::create(builder, loc, barriers[group], slot, phase);
-  DenseBoolArrayAttr copiedForAll;
-  if (llvm::is_contained(multicast, true))
-    copiedForAll = builder.getDenseBoolArrayAttr(multicast);
+  DenseI32ArrayAttr copiedForAll;
+  if (llvm::any_of(multicast, [](int32_t axes) { return axes != 0; }))
+    copiedForAll = builder.getDenseI32ArrayAttr(multicast);
   BoxCopyOp::create(builder, loc, maps, coordinates, places, barrier, exists, copiedForAll);
 }
 
@@ -185,13 +185,13 @@ void PipelineRewriter::goOnInRing(scf::ForOp next, scf::ForOp copying) {
     dropBarriers();
     SmallVector<unsigned> groups =
         llvm::map_to_vector(pipeline.loads, [](const PipelinedLoad &load) { return load.group; });
-    SmallVector<bool> multicast = llvm::map_to_vector(
-        pipeline.loads, [](const PipelinedLoad &load) { return load.isMulticast; });
+    SmallVector<unsigned> sharedAxes = llvm::map_to_vector(
+        pipeline.loads, [](const PipelinedLoad &load) { return load.sharedAxes; });
     SmallVector<Operation *> drops;
     for (Operation *op = next->getNextNode(); op != &*builder.getInsertionPoint();
          op = op->getNextNode())
       drops.push_back(op);
-    ofLoaders.push_back({rings, groups, multicast, barriers, freed, depth.numSlots,
+    ofLoaders.push_back({rings, groups, sharedAxes, barriers, freed, depth.numSlots,
                          rings.front().getDefiningOp(), loader, drops, begin, end,
                          pipeline.numQuietLoops});
     return;

@@ -11,9 +11,9 @@ bool LoaderRing::canServe(LoopPipeline &next, unsigned slotsOfNext) {
   if (loop->getBlock() != first->getBlock() || slotsOfNext != numSlots ||
       next.loads.size() != slots.size())
     return false;
-  for (auto [pipelined, slot, group, multicast] : llvm::zip(next.loads, slots, groups, isMulticast))
+  for (auto [pipelined, slot, group, axes] : llvm::zip(next.loads, slots, groups, sharedAxes))
     if (pipelined.slot != slot.getType() || pipelined.group != group ||
-        pipelined.isMulticast != multicast)
+        pipelined.sharedAxes != axes)
       return false;
   for (Operation *op = first; op != loop; op = op->getNextNode())
     for (const PipelinedLoad &pipelined : next.loads)

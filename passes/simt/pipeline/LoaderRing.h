@@ -16,7 +16,7 @@ struct LoaderRing {
 
   llvm::SmallVector<mlir::Value> slots;       // per load
   llvm::SmallVector<unsigned> groups;         // of the loads
-  llvm::SmallVector<bool> isMulticast;        // of the loads
+  llvm::SmallVector<unsigned> sharedAxes;     // of the loads
   llvm::SmallVector<mlir::Value> full, freed; // barriers, per group
   unsigned numSlots = 0;
   /// The first operation of what makes the ring, and the one behind: the loader's first region.

@@ -19,8 +19,10 @@ struct PipelinedLoad {
   unsigned group = 0;
   TensorMapAttr box = {};
   llvm::SmallVector<mlir::Value> coordinates = {};
-  bool isMulticast = false;   // each program of the cluster copies a part of the box for all
-  bool isMulticastIf = false; // where the pipeline's conditions hold, else the whole box for itself
+  /// Axes of the cluster, as bits: programs side by side along them copy a part of the box each,
+  /// for all of these; none where each copies the whole box for itself.
+  unsigned sharedAxes = 0;
+  bool isSharedIf = false; // only where the pipeline's conditions hold
 
   /// Returns what the copy needs in its iteration.
   llvm::SmallVector<mlir::Value> sources() {
@@ -67,7 +69,7 @@ struct LoopPipeline {
   /// Returns true if loaders of a cluster copy for one another.
   bool multicasts() const {
     return std::any_of(loads.begin(), loads.end(),
-                       [](const PipelinedLoad &load) { return load.isMulticast; });
+                       [](const PipelinedLoad &load) { return load.sharedAxes != 0; });
   }
 
   unsigned numGroups() const { return loads.back().group + 1; }

@@ -98,25 +98,46 @@ static bool divideBox(PipelinedLoad &pipelined, const OperandSlabs &slabs, int64
   box[1] = std::min(box[1], rows / numPrograms);
   pipelined.box = TensorMapAttr::get(map.getContext(), map.getArgument(), map.getElementType(),
                                      map.getExtents(), map.getStrides(), box, map.getSpanBytes());
-  pipelined.isMulticast = true;
   return true;
 }
 
-/// Lets the programs of a cluster copy a box together, if all of them need it: it is known, or
-/// they find it out, all with the same result.
+/// Lists sets of axes, as bits, along which a cluster has several programs, those of most programs
+/// first.
+static SmallVector<unsigned> axesOfCluster(scf::ForOp loop) {
+  unsigned all = 0;
+  for (auto [axis, extent] : llvm::enumerate(clusterOf(loop)))
+    all |= unsigned(extent > 1) << axis;
+  SmallVector<unsigned> sets;
+  for (unsigned axes = all; axes; axes = (axes - 1) & all)
+    sets.push_back(axes);
+  llvm::sort(sets, [&](unsigned a, unsigned b) {
+    int64_t programs = clusterSizeOf(loop, a), others = clusterSizeOf(loop, b);
+    return programs > others || (programs == others && a < b);
+  });
+  return sets;
+}
+
+/// Lets programs of a cluster copy a box together, if all of them along some axes need it. Those of
+/// the whole cluster may find it out when they run, all with the same result.
 static bool shareBox(LoopPipeline &pipeline, PipelinedLoad &pipelined, const IndexFacts &facts) {
   scf::ForOp loop = pipeline.loop;
-  auto share = [&](Operation *asking) {
-    ClusterFacts shared(facts, clusterOf(loop), asking);
+  auto share = [&](unsigned axes, Operation *asking) {
+    std::array<int64_t, 3> programs = clusterOf(loop);
+    for (auto [axis, extent] : llvm::enumerate(programs))
+      extent = axes >> axis & 1 ? extent : 1;
+    ClusterFacts shared(facts, programs, asking);
     if (!llvm::all_of(pipelined.coordinates,
                       [&](Value coordinate) { return shared.isShared(coordinate); }) ||
-        !divideBox(pipelined, *slabsOfOperand(facts, pipelined.load), clusterSizeOf(loop)))
+        !divideBox(pipelined, *slabsOfOperand(facts, pipelined.load), clusterSizeOf(loop, axes)))
       return false;
-    pipelined.isMulticastIf = !shared.conditions().empty();
+    pipelined.sharedAxes = axes;
+    pipelined.isSharedIf = !shared.conditions().empty();
     llvm::append_range(pipeline.conditions, shared.conditions());
     return true;
   };
-  return share(/*asking=*/nullptr) || share(loop);
+  SmallVector<unsigned> sets = axesOfCluster(loop);
+  return llvm::any_of(sets, [&](unsigned axes) { return share(axes, /*asking=*/nullptr); }) ||
+         share(sets.front(), loop);
 }
 
 /// Lets the programs of a cluster copy what all of them need once, for all: each a part.
@@ -130,9 +151,12 @@ static void takeMulticast(LoopPipeline &pipeline, const IndexFacts &facts) {
   else if (!ClusterFacts(facts, clusterOf(loop)).isReachedTogether(loop))
     obstacle = "it is not known that all of them run this loop equally often";
   unsigned numShared = 0;
+  bool isByAll = true;
   for (PipelinedLoad &pipelined : pipeline.loads)
-    if (obstacle.empty() && shareBox(pipeline, pipelined, facts))
+    if (obstacle.empty() && shareBox(pipeline, pipelined, facts)) {
       ++numShared;
+      isByAll &= clusterSizeOf(loop, pipelined.sharedAxes) == clusterSizeOf(loop);
+    }
   if (obstacle.empty() && numShared == 0)
     obstacle = "no tile of this loop is known to be the same in all of them";
   if (numShared == 0)
@@ -141,7 +165,7 @@ static void takeMulticast(LoopPipeline &pipeline, const IndexFacts &facts) {
     emitCodedRemark(loop, Code::Multicast)
         << "the programs of a cluster copy the tiles of " << numShared << " of "
         << pipeline.loads.size() << (pipeline.loads.size() == 1 ? " load" : " loads")
-        << " once for all of them"
+        << " once for all of them" << (isByAll ? "" : " that need them")
         << (pipeline.conditions.empty() ? "" : ", where the order of programs lets them");
 }
 

@@ -46,3 +46,13 @@ CLUSTER_RULES: dict[str, Rule] = {
     "a slot fewer": ring_size(-1),
     "a slot more": ring_size(1),
 }  # fmt: skip
+
+# The mask of a copy for programs along one of two axes depends on the program.
+AXES_RULES: dict[str, Rule] = {
+    "copied for the whole cluster": rewrite(MULTICAST, lambda m: (m[0].replace(f"{m[5]};", "15;"),)),
+    "copied for the other programs": rewrite(MULTICAST, lambda m: (
+        "{", ".reg .b16 others;", f"xor.b16 others, {m[5]}, 15;", m[0].replace(f"{m[5]};", "others;"), "}"
+    )),
+    "free for the warps of three programs": rewrite(FREE_INIT, lambda m: (f"{m[1]}{int(m[2]) * 3 // 4};",)),
+    "programs along the first axis copy each other's parts": rewrite(RANK, lambda m: (m[0], f"xor.b32 {m[1]}, {m[1]}, 2;")),
+}  # fmt: skip

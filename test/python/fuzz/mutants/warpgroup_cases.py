@@ -28,8 +28,8 @@ Answer = Callable[[list[np.ndarray]], np.ndarray]
 class Case(NamedTuple):
     """A launch, what is right of its last array, and which rules make mutants of its kernel: "all", or those
     of "order", of the "elements" that products take, of copies of "boxes", which others do not have, of
-    a "loader", which copies boxes for the other warps, of "stores" of boxes, or of a "cluster", whose programs
-    copy for one another."""
+    a "loader", which copies boxes for the other warps, of "stores" of boxes, or of a "cluster" of one axis or of
+    two "axes", whose programs copy for one another."""
 
     name: str
     golden: Golden
@@ -38,12 +38,13 @@ class Case(NamedTuple):
 
     @property
     def has_boxes(self) -> bool:
-        return self.rules in ("boxes", "loader", "stores", "cluster")
+        return self.rules in ("boxes", "loader", "stores", "cluster", "axes")
 
     @property
-    def num_programs(self) -> int:
-        """Programs of a cluster."""
-        return int(self.golden.grid) if self.rules == "cluster" else 1
+    def cluster(self) -> tuple[int, int, int]:
+        """The programs of a cluster: those of the grid, or one."""
+        x, y = map(int, f"{self.golden.grid},1".split(",")[:2])
+        return (x, y, 1) if self.rules in ("cluster", "axes") else (1, 1, 1)
 
 
 class Text(NamedTuple):
@@ -60,7 +61,7 @@ class Run(NamedTuple):
 
 
 def loader_of(rules: str) -> str:
-    return f"LOADER={int(rules in ('loader', 'stores', 'cluster'))}"
+    return f"LOADER={int(rules in ('loader', 'stores', 'cluster', 'axes'))}"
 
 
 def product(
@@ -139,15 +140,19 @@ def stored(
     return Case(name, golden, lambda arrays: arrays[0].reshape(M, K) @ arrays[1].reshape(K, N), rules)
 
 
-def clustered(name: str, tiles: tuple[int, int, int], K: int, stages: int) -> Case:
-    M, N, BK = tiles
+def clustered(
+    name: str, tiles: tuple[int, int, int], K: int, stages: int, columns: int = 1, rules: str = "cluster"
+) -> Case:
+    """A cluster of two rows of programs, and of `columns`."""
+    BM, BN, BK = tiles
+    M, N = 2 * BM, columns * BN
     golden = Golden(
         f"{KERNELS}:clustered_product", "*fp16:16,*fp16:16,*fp32:16,i32:16",
-        f"BM={M},BN={N},BK={BK},{loader_of('cluster')}", "2",
-        (f"const f16[{2 * M * K}]=random", f"const f16[{K * N}]=random", f"f32[{2 * M * N}]=zeros", f"i32={K}"),
+        f"N={N},BM={BM},BN={BN},BK={BK},{loader_of(rules)}", "2" if columns == 1 else f"2,{columns}",
+        (f"const f16[{M * K}]=random", f"const f16[{K * N}]=random", f"f32[{M * N}]=zeros", f"i32={K}"),
         4, stages,
     )  # fmt: skip
-    return Case(name, golden, lambda arrays: arrays[0].reshape(2 * M, K) @ arrays[1].reshape(K, N), "cluster")
+    return Case(name, golden, lambda arrays: arrays[0].reshape(M, K) @ arrays[1].reshape(K, N), rules)
 
 
 CASES = {
@@ -183,6 +188,7 @@ CASES = {
         attention("loader of attention", 144, 2, rules="loader"),
         clustered("cluster, 2 stages", (64, 64, 32), 160, 2),
         clustered("cluster, 3 stages", (64, 128, 64), 320, 3),
+        clustered("cluster of two axes", (64, 64, 32), 256, 3, columns=2, rules="axes"),
         stored("stores", (112, 48, 160), (64, 64, 32), step=64, warps=4),
         stored("stores of the same rows, 8 warps", (144, 112, 160), (128, 128, 32), step=64, warps=8),
         stored("ring of tiles", (176, 48, 160), (64, 64, 32), step=64, warps=4, stages=3, rules="loader"),
@@ -227,7 +233,7 @@ def compiled(name: str) -> Text:
     case = CASES[name]
     made = request(case.golden, "sim:sm_90a")
     program = compile_request(made._replace(
-        options=made.options._replace(tensor_maps=case.has_boxes, num_ctas=case.num_programs)
+        options=made.options._replace(tensor_maps=case.has_boxes, cluster_dims=case.cluster)
     ))
     return Text(program.asm["ptx"], program.shared, maps_of(program.asm["scheduled"], case.golden))
 

@@ -251,6 +251,7 @@ HARMLESS = [
         "sums apart, with a loader": (0, 1, 2),
         "cluster, 2 stages": (0, 1),
         "cluster, 3 stages": (0, 1, 2),
+        "cluster of two axes": (0, 1, 2),
     }),
     Harmless(["programs copy each other's parts"], "The parts arrive in the same places.", {
         "cluster, 2 stages": (0,),
@@ -259,18 +260,22 @@ HARMLESS = [
     Harmless(["slot released to itself only", "slot released without order"], "Before the loop slots are empty in all programs, which have met.", {
         "cluster, 2 stages": (0,),
         "cluster, 3 stages": (0, 1),
+        "cluster of two axes": (0, 1),
     }),
     Harmless(["cluster does not wait"], "Nothing of the loader comes behind its last barrier.", {
         "cluster, 2 stages": (3,),
         "cluster, 3 stages": (3,),
+        "cluster of two axes": (3,),
     }),
     Harmless(["cluster does not meet"], "Nothing of the loader comes behind its last barrier.", {
         "cluster, 2 stages": (7,),
         "cluster, 3 stages": (7,),
+        "cluster of two axes": (7,),
     }),
     Harmless(["cluster meets without order"], "The loader has nothing to tell: it has done nothing before its first barrier, and who waits for its copies knows of them.", {
         "cluster, 2 stages": (0, 3),
         "cluster, 3 stages": (0, 3),
+        "cluster of two axes": (0, 3),
     }),
     Harmless(["phase not awaited"], "The slot of the values is released behind the product of the keys, too.", {
         "loader of attention": (0, 8),

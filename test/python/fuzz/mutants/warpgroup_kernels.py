@@ -31,16 +31,20 @@ def product(
 
 @tw.jit
 def clustered_product(
-    a, b, c, K, BM: tw.constexpr, BN: tw.constexpr, BK: tw.constexpr, LOADER: tw.constexpr
-):
-    """C = A B, of which each program has rows: all of them need the same tiles of B."""
+    a, b, c, K,
+    N: tw.constexpr, BM: tw.constexpr, BN: tw.constexpr, BK: tw.constexpr, LOADER: tw.constexpr,
+):  # fmt: skip
+    """C = A B, of which each program has rows, and those of an axis all columns: they need the same tiles of B.
+    With more columns than a tile, programs along the other axis need the same tiles of A."""
     m, n, k = tw.program_id(0) * BM + tw.arange(0, BM), tw.arange(0, BN), tw.arange(0, BK)
+    if N > BN:
+        n += tw.program_id(1) * BN
     acc = tw.zeros((BM, BN), tw.float32)
     for start in tw.range(0, K, BK, warp_specialize=LOADER):
         x = tw.load(a + m[:, None] * K + (start + k)[None, :])
-        y = tw.load(b + (start + k)[:, None] * BN + n[None, :])
+        y = tw.load(b + (start + k)[:, None] * N + n[None, :])
         acc = tw.dot(x, y, acc)
-    tw.store(c + m[:, None] * BN + n[None, :], acc)
+    tw.store(c + m[:, None] * N + n[None, :], acc)
 
 
 @tw.jit

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 
 from box_rules import BOX_RULES, LOADER_RULES, STORE_RULES
-from cluster_rules import CLUSTER_RULES
+from cluster_rules import AXES_RULES, CLUSTER_RULES
 from mutant_lines import (
     BARRIER, FENCE, WAIT, Changed, Lines, Rule, block_from, drop, move_behind_barrier, moved, places, replaced, ring_size, weaken,
 )  # fmt: skip
@@ -305,7 +305,7 @@ ELEMENT_RULES: dict[str, Rule] = {
 RULES = {
     "all": ORDER_RULES | ELEMENT_RULES, "order": ORDER_RULES, "elements": ELEMENT_RULES,
     "boxes": ORDER_RULES | BOX_RULES, "loader": ORDER_RULES | BOX_RULES | LOADER_RULES,
-    "stores": ORDER_RULES | STORE_RULES, "cluster": CLUSTER_RULES,
+    "stores": ORDER_RULES | STORE_RULES, "cluster": CLUSTER_RULES, "axes": CLUSTER_RULES | AXES_RULES,
 }  # fmt: skip
 
 # Rules whose every mutant touches what a product in flight has: a run that reports nothing is a miss, whatever

@@ -72,7 +72,8 @@ def run(
     return compiled
 
 
-CLUSTERS = [(2, 1, 1), (1, 2, 1), (4, 1, 1)]
+# Programs along the first axis have other rows, those along the second one other columns.
+CLUSTERS = [(2, 1, 1), (1, 2, 1), (4, 1, 1), (2, 2, 1), (4, 2, 1)]
 
 
 @pytest.mark.parametrize("cluster", CLUSTERS)
@@ -83,18 +84,21 @@ def test_programs_of_a_cluster_copy_once(
     BM = 16 * setting[0]
     compiled = run(rng, 4 * BM, 128, 256, setting, cluster)
     assert multicasts(compiled) > 0
-    assert reasons(compiled) == [
-        "the programs of a cluster copy the tiles of 1 of 2 loads once for all of them"
-    ]
-    size = cluster[0] * cluster[1]
+    shared = "1 of 2 loads once for all of them"
+    if min(cluster[:2]) > 1:
+        shared = "2 of 2 loads once for all of them that need them"
+    assert reasons(compiled) == [f"the programs of a cluster copy the tiles of {shared}"]
     assert f".reqnctapercluster {cluster[0]}, {cluster[1]}, 1" in compiled.asm["ptx"]
     # Each program copies its part of the rows of a slab.
-    rows = BM if cluster[1] == 2 else 64
-    assert f", {rows // size}] span 128" in compiled.asm["scheduled"]
+    for rows, programs in ((BM, cluster[1]), (64, cluster[0])):
+        assert f", {rows // programs}] span 128" in compiled.asm["scheduled"]
+    mix = tw.simulation.last_report("sim:sm_90a").statistics["mix"]
+    together = sum(count for text, count in mix.items() if "multicast" in text)
+    assert together == 8 * 4 * sum(extent > 1 for extent in cluster)
 
 
 @pytest.mark.parametrize("completion", ["late", "random", "early"])
-@pytest.mark.parametrize("cluster", [(2, 1, 1), (1, 2, 1)])
+@pytest.mark.parametrize("cluster", [(2, 1, 1), (1, 2, 1), (2, 2, 1)])
 def test_what_lies_beyond_the_matrices(
     cluster: tuple[int, int, int], completion: str, rng: np.random.Generator
 ) -> None:
@@ -230,27 +234,42 @@ def test_kernels_without_boxes_run_in_clusters(rng: np.random.Generator) -> None
     assert multicasts(compiled) == 0 and ".reqnctapercluster 2, 1, 1" in compiled.asm["ptx"]
 
 
-def test_the_assembler_takes_the_code(rng: np.random.Generator) -> None:
+@pytest.mark.parametrize("cluster", [(2, 1, 1), (2, 2, 1)])
+def test_the_assembler_takes_the_code(
+    cluster: tuple[int, int, int], rng: np.random.Generator
+) -> None:
     """Every GPU with clusters launches them; those without are refused."""
-    compiled = run(rng, 256, 128, 192, (4, 3, "late"), (2, 1, 1))
+    compiled = run(rng, 256, 128, 192, (4, 3, "late"), cluster)
     for arch in ARCHS:
         other = compile_request(compiled.request._replace(device=arch))
         assert other.resources["registers"] > 0 and other.resources["spill_bytes"] == 0
-        assert other.resources["cluster_x"] == 2
+        assert [other.resources[f"cluster_{axis}"] for axis in "xyz"] == [*cluster]
         assert (multicasts(other) > 0) == (arch == "nvidia:sm_90a")
     signature = {"a": "*fp16", "b": "*fp16", "c": "*fp32", "K": "i32"}
     with pytest.raises(tw.LaunchError) as error:
-        strips.compile(signature, {"FORM": "plain", "BK": 64}, "nvidia:sm_80", num_ctas=2)
+        strips.compile(signature, {"FORM": "plain", "BK": 64}, "nvidia:sm_80", cluster_dims=cluster)
     assert error.value.code == "TW0415" and "sm_90" in (error.value.hint or "")
 
 
-def test_grids_are_whole_clusters(rng: np.random.Generator) -> None:
+@pytest.mark.parametrize("grid, cluster", [((3, 1, 1), (2, 1, 1)), ((2, 3, 1), (2, 2, 1))])
+def test_grids_are_whole_clusters(
+    grid: tuple[int, int, int], cluster: tuple[int, int, int], rng: np.random.Generator
+) -> None:
     a, b, c = integers(rng, 192, 64), integers(rng, 64, 128), poisoned(192, 128)
     with tw.device("sim:sm_90a"), pytest.raises(tw.LaunchError) as error:
-        strips[(3,)](a, b, c, 64, FORM="plain", BK=64, num_ctas=2)
+        strips[grid](a, b, c, 64, FORM="plain", BK=64, cluster_dims=cluster)
     assert error.value.code == "TW0402"
-    assert "the grid (3, 1, 1) of kernel" in str(error.value)
-    assert "clusters of (2, 1, 1) programs" in str(error.value)
+    assert f"the grid {grid} of kernel" in str(error.value)
+    assert f"clusters of {cluster} programs" in str(error.value)
+
+
+def test_clusters_larger_than_the_device_allows() -> None:
+    signature = {"a": "*fp16", "b": "*fp16", "c": "*fp32", "K": "i32"}
+    with pytest.raises(tw.LaunchError) as error:
+        strips.compile(
+            signature, {"FORM": "plain", "BK": 64}, "nvidia:sm_90a", cluster_dims=(4, 4, 1)
+        )
+    assert error.value.code == "TW0416"
 
 
 def test_code_without_the_option_has_no_clusters(rng: np.random.Generator) -> None:
