@@ -1,7 +1,9 @@
 // Matrix instructions of warpgroups, which read shared memory by descriptors: wgmma.
 #include "backend/nvidia/InlinePtx.h"
 #include "backend/nvidia/LowerNvidia.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -59,22 +61,52 @@ static std::string sumOf(StringRef name, StringRef first, int64_t offset, bool i
       .str();
 }
 
+/// Adds an offset in bytes, of whole groups of 16 as all places of slabs are, to an address in such
+/// groups: a slot's or a row's number is multiplied by as many groups, and nothing is divided.
+static Value addSixteenths(Lowering &lowering, Value address, Value bytes) {
+  OpBuilder &b = lowering.builder;
+  if (auto sum = bytes.getDefiningOp<arith::AddIOp>())
+    return addSixteenths(lowering, addSixteenths(lowering, address, sum.getLhs()), sum.getRhs());
+  auto product = bytes.getDefiningOp<arith::MulIOp>();
+  std::optional<int64_t> factor = product ? getConstantIntValue(product.getRhs()) : std::nullopt;
+  Value groups;
+  if (factor && *factor % 16 == 0)
+    groups = LLVM::MulOp::create(b, lowering.loc, product.getLhs(),
+                                 constantI32(lowering, int32_t(*factor / 16)));
+  else
+    groups = LLVM::LShrOp::create(b, lowering.loc, bytes, constantI32(lowering, 4));
+  return LLVM::AddOp::create(b, lowering.loc, address, groups);
+}
+
+/// Returns the descriptor of an address: what loops do not change of its lower word comes first.
+static Value descriptorOf(Lowering &lowering, Value address, simt::SlabsAttr slabs) {
+  OpBuilder &b = lowering.builder;
+  uint64_t fields = descriptorFields(slabs);
+  Value offset;
+  if (auto gep = address.getDefiningOp<LLVM::GEPOp>();
+      gep && gep.getElemType().isInteger(8) && gep.getDynamicIndices().size() == 1) {
+    address = gep.getBase();
+    offset = gep.getDynamicIndices().front();
+  }
+  Value low = LLVM::PtrToIntOp::create(b, lowering.loc, b.getI32Type(), address);
+  low = LLVM::LShrOp::create(b, lowering.loc, low, constantI32(lowering, 4));
+  low = LLVM::OrOp::create(b, lowering.loc, low, constantI32(lowering, int32_t(uint32_t(fields))));
+  if (offset)
+    low = addSixteenths(lowering, low, offset);
+  Value high = constantOf(lowering, b.getI64Type(), fields & ~uint64_t(UINT32_MAX));
+  return LLVM::OrOp::create(b, lowering.loc,
+                            LLVM::ZExtOp::create(b, lowering.loc, b.getI64Type(), low), high);
+}
+
 /// Adds the descriptors of an operand to the code, as sums that begin there: LLVM would compute
 /// those of all steps ahead of loops and keep them in registers. At a fixed
 /// place the assembler would divide the sums into words with a carry, two instructions more each.
 static GroupOperand addDescriptors(Lowering &lowering, InlinePtx &code, StringRef name,
                                    Value address, simt::SlabsAttr slabs,
                                    ArrayRef<int64_t> offsets) {
-  OpBuilder &b = lowering.builder;
-  Type i32 = b.getI32Type(), i64 = b.getI64Type();
-  Value start = LLVM::PtrToIntOp::create(b, lowering.loc, i32, address);
-  start = LLVM::LShrOp::create(b, lowering.loc, start, constantI32(lowering, 4));
-  start = LLVM::ZExtOp::create(b, lowering.loc, i64, start);
-  start = LLVM::OrOp::create(b, lowering.loc, start,
-                             constantOf(lowering, i64, descriptorFields(slabs)));
   GroupOperand operand;
   operand.isAcross = slabs.getAcross();
-  std::string first = code.addOperand(start);
+  std::string first = code.addOperand(descriptorOf(lowering, address, slabs));
   const bool isOfWords = isFixed(address);
   for (auto [number, offset] : llvm::enumerate(offsets)) {
     operand.names.push_back(offset == 0 ? first : (name + Twine(number)).str());

@@ -3,6 +3,7 @@
 #include "backend/nvidia/InlinePtx.h"
 #include "backend/nvidia/LowerNvidia.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "runtime/TensorMaps.h"
 #include "llvm/ADT/StringExtras.h"
@@ -40,10 +41,59 @@ void tw::nvidia::addTensorMaps(LLVM::LLVMFuncOp kernel) {
   FunctionOpInterface(kernel).setAllArgAttrs(all);
 }
 
+/// Moves a map's address through a shuffle in front of the loops of a loader. The assembler knows
+/// the address of a parameter to be a sum, and computes it in each iteration again.
+static Value holdAddress(Lowering &lowering, Value map, scf::ForOp loop) {
+  OpBuilder &b = lowering.builder;
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPoint(loop);
+  auto shuffle = simt::ShuffleOp::create(b, lowering.loc, map.getType(), simt::ShuffleMode::Index,
+                                         map, constantI32(lowering, 0));
+  Value held = lowerWordShuffle(lowering, shuffle);
+  shuffle.erase();
+  return held;
+}
+
 void tw::nvidia::lowerTensorMap(Lowering &lowering, simt::TensorMapOp op) {
   auto kernel = cast<LLVM::LLVMFuncOp>(lowering.kernel);
   size_t first = kernel.getNumArguments() - simt::tensorMapsOf(kernel).size();
-  op.replaceAllUsesWith(Value(kernel.getArgument(first + op.getNumber())));
+  Value map = kernel.getArgument(first + op.getNumber());
+  scf::ForOp loop;
+  for (Operation *at = op; at; at = at->getParentOp())
+    if (isa<scf::ForOp>(at))
+      loop = cast<scf::ForOp>(at);
+  bool isOfLoader = simt::extraWarpsOf(kernel) > 0 &&
+                    llvm::any_of(op->getUsers(), llvm::IsaPred<simt::CopyBoxOp>);
+  if (isOfLoader && loop) {
+    Value &held = lowering.heldMaps[{loop, op.getNumber()}];
+    if (!held)
+      held = holdAddress(lowering, map, loop);
+    map = held;
+  }
+  op.replaceAllUsesWith(map);
+}
+
+/// Adds the address of an mbarrier to the code: a register of 32 bits, as shared memory needs, and
+/// an offset that the machine adds by itself.
+static std::string addBarrier(Lowering &lowering, InlinePtx &code, Value address) {
+  OpBuilder &b = lowering.builder;
+  int64_t bytes = 0;
+  SmallVector<Value> offsets;
+  while (auto gep = address.getDefiningOp<LLVM::GEPOp>()) {
+    if (!gep.getElemType().isInteger(8))
+      break;
+    if (gep.getDynamicIndices().empty())
+      bytes += gep.getRawConstantIndices().front();
+    else
+      offsets.push_back(gep.getDynamicIndices().front());
+    address = gep.getBase();
+  }
+  for (Value offset : offsets)
+    address = LLVM::GEPOp::create(b, lowering.loc, address.getType(), b.getI8Type(), address,
+                                  ArrayRef<LLVM::GEPArg>{offset});
+  std::string first =
+      code.addOperand(LLVM::PtrToIntOp::create(b, lowering.loc, b.getI32Type(), address));
+  return first + "+" + std::to_string(bytes);
 }
 
 /// Emits an instruction with one address, in brackets, for each slot.
@@ -69,14 +119,16 @@ void tw::nvidia::lowerPhaseDrop(Lowering &lowering, simt::PhaseDropOp op) {
 
 void tw::nvidia::lowerPhaseExpect(Lowering &lowering, simt::PhaseExpectOp op) {
   InlinePtx code(lowering.builder, lowering.loc);
-  code.emit("mbarrier.arrive.expect_tx.shared::cta.b64 _, [" + code.addOperand(op.getBarrier()) +
-                "], " + std::to_string(op.getBytes()) + ";",
+  code.emit("mbarrier.arrive.expect_tx.shared::cta.b64 _, [" +
+                addBarrier(lowering, code, op.getBarrier()) + "], " +
+                std::to_string(op.getBytes()) + ";",
             /*hasEffects=*/true);
 }
 
 void tw::nvidia::lowerPhaseAwait(Lowering &lowering, simt::PhaseAwaitOp op) {
   InlinePtx code(lowering.builder, lowering.loc);
-  std::string address = code.addOperand(op.getBarrier()), parity = code.addOperand(op.getParity());
+  std::string address = addBarrier(lowering, code, op.getBarrier());
+  std::string parity = code.addOperand(op.getParity());
   code.emit("{\n\t.reg .pred done;\nagain:\n\t"
             "mbarrier.try_wait.parity" +
                 std::string(op.getCluster() ? ".acquire.cluster" : "") +
@@ -87,11 +139,13 @@ void tw::nvidia::lowerPhaseAwait(Lowering &lowering, simt::PhaseAwaitOp op) {
 
 void tw::nvidia::lowerPhaseArrive(Lowering &lowering, simt::PhaseArriveOp op) {
   InlinePtx code(lowering.builder, lowering.loc);
-  std::string barrier = code.addOperand(op.getBarrier());
   if (!op.getProgram()) {
-    code.emit("mbarrier.arrive.shared::cta.b64 _, [" + barrier + "];", /*hasEffects=*/true);
+    code.emit("mbarrier.arrive.shared::cta.b64 _, [" + addBarrier(lowering, code, op.getBarrier()) +
+                  "];",
+              /*hasEffects=*/true);
     return;
   }
+  std::string barrier = code.addOperand(op.getBarrier());
   code.emit("{\n\t.reg .b64 remote;\n\tmapa.shared::cluster.u64 remote, " + barrier + ", " +
                 code.addOperand(op.getProgram()) +
                 ";\n\tmbarrier.arrive.release.cluster.shared::cluster.b64 _, [remote];\n\t}",

@@ -106,6 +106,12 @@ static Value shuffleWord(Lowering &lowering, simt::ShuffleMode mode, Value word,
       .getResults();
 }
 
+Value tw::nvidia::lowerWordShuffle(Lowering &lowering, simt::ShuffleOp op) {
+  return lowerShuffle(lowering, op, [&](Value word, Value lane) {
+    return shuffleWord(lowering, op.getMode(), word, lane);
+  });
+}
+
 /// The instruction of an approximation. Without .ftz subnormals are kept, at the price of scaling
 /// the operand where the result may be one.
 static const char *approximation(simt::ApproxKind kind) {
@@ -149,11 +155,8 @@ static Value lowerPure(Lowering &lowering, Operation *op) {
       .Case<simt::NumProgramsOp>([&](simt::NumProgramsOp num) {
         return readGrid(lowering, "nctaid", num.getAxis(), 1, maxGridExtent(num.getAxis()) + 1);
       })
-      .Case<simt::ShuffleOp>([&](simt::ShuffleOp shuffle) {
-        return lowerShuffle(lowering, shuffle, [&](Value word, Value lane) {
-          return shuffleWord(lowering, shuffle.getMode(), word, lane);
-        });
-      })
+      .Case<simt::ShuffleOp>(
+          [&](simt::ShuffleOp shuffle) { return lowerWordShuffle(lowering, shuffle); })
       .Case<simt::SharedAddressOp>([&](simt::SharedAddressOp address) {
         return sharedAddress(lowering, address.getOffset());
       })

@@ -25,6 +25,8 @@ namespace nvidia {
 struct Lowering : gpu::ThreadLowering {
   using ThreadLowering::ThreadLowering;
   unsigned maxRegisters = 0; // of a thread; 0: no limit
+  /// Addresses of tensor maps, by number, that are held in registers in front of a loop.
+  llvm::DenseMap<std::pair<mlir::Operation *, unsigned>, mlir::Value> heldMaps;
 };
 
 /// Calls `llvm.nvvm.` + name; `result` is null for intrinsics without one.
@@ -33,6 +35,9 @@ mlir::LLVM::CallIntrinsicOp callIntrinsic(Lowering &lowering, const llvm::Twine 
 /// A 32-bit special register such as "ctaid.x" whose value lies in [lower, upper).
 mlir::Value readSpecialRegister(Lowering &lowering, llvm::StringRef name, int64_t lower,
                                 int64_t upper);
+
+/// Returns what a shuffle gives, by the instruction that moves one 32-bit register.
+mlir::Value lowerWordShuffle(Lowering &lowering, simt::ShuffleOp op);
 
 /// PTX's word for an element type of matrix instructions.
 llvm::StringRef ptxName(mlir::Type type);

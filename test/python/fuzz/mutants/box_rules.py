@@ -9,12 +9,12 @@ from mutant_lines import (
     WAIT, Changed, Lines, Rule, block_from, drop, moved, places, replaced, rewrite, ring_size,
 )  # fmt: skip
 
-PHASE_WAIT = re.compile(r"mbarrier\.try_wait\.parity\S+ done, \[(%\w+)\], (%\w+);")
-EXPECT = re.compile(r"(mbarrier\.arrive\.expect_tx\S+ _, \[%\w+\], )(\d+);")
+PHASE_WAIT = re.compile(r"mbarrier\.try_wait\.parity\S+ done, \[(%\w+\+\d+)\], (%\w+);")
+EXPECT = re.compile(r"(mbarrier\.arrive\.expect_tx\S+ _, \[%\w+\+\d+\], )(\d+);")
 BOX = re.compile(r"(cp\.async\.bulk\.tensor\S+ )\[(%\w+)\], \[(%\w+), \{(?P<at>[^}]*)\}\], \[(%\w+)\];")
 PHASE_INIT = re.compile(r"mbarrier\.init\S+ \[%\w+\+\d+\], 1;")
 FREE_INIT = re.compile(r"(mbarrier\.init\S+ \[%\w+\+\d+\], )([48]|16);")
-RELEASE = re.compile(r"mbarrier\.arrive\.shared\S+ _, \[(%\w+)\];")
+RELEASE = re.compile(r"mbarrier\.arrive\.shared\S+ _, \[(%\w+\+\d+)\];")
 STORED = re.compile(r"cp\.async\.bulk\.tensor\S+ \[%\w+, \{(?P<at>[^}]*)\}\], \[(?P<shared>%\w+)\];")
 MATRIX = re.compile(r"(stmatrix\S+) \[(%\w+)((?:\+\d+)?)\], \{(%\w+), (%\w+)(.*)\};")
 READ_WAIT, STORE_WAIT = "cp.async.bulk.wait_group.read 0;", "cp.async.bulk.wait_group 0;"
@@ -32,12 +32,18 @@ def move_box(dim: int) -> Callable[[re.Match[str]], tuple[str, ...]]:
     return change
 
 
+def next_barrier(match: re.Match[str]) -> tuple[str, ...]:
+    """The instruction with the mbarrier behind its own."""
+    register, _, offset = match[1].partition("+")
+    return (match[0].replace(f"[{match[1]}]", f"[{register}+{int(offset) + 8}]"),)
+
+
 BOX_RULES: dict[str, Rule] = {
     "phase not awaited": drop("@!done bra again;"),
     "phase of the other parity awaited": rewrite(
         PHASE_WAIT, lambda m: (f"xor.b32 %other, {m[2]}, 1;", m[0].replace(f", {m[2]};", ", %other;"))
     ),
-    "another phase awaited": rewrite(PHASE_WAIT, lambda m: (m[0].replace(f"[{m[1]}]", f"[{m[1]}+8]"),)),
+    "another phase awaited": rewrite(PHASE_WAIT, next_barrier),
     "fewer bytes expected": rewrite(EXPECT, lambda m: (f"{m[1]}{int(m[2]) - 16};",)),
     "more bytes expected": rewrite(EXPECT, lambda m: (f"{m[1]}{int(m[2]) + 16};",)),
     "bytes not expected": drop(EXPECT),
@@ -72,7 +78,7 @@ def release_by_every_lane(lines: Lines) -> Changed:
 LOADER_RULES: dict[str, Rule] = {
     "slot not released": drop(RELEASE),
     "slot released twice": rewrite(RELEASE, lambda m: (m[0], m[0])),
-    "another slot released": rewrite(RELEASE, lambda m: (m[0].replace(f"[{m[1]}]", f"[{m[1]}+8]"),)),
+    "another slot released": rewrite(RELEASE, next_barrier),
     "slot released by every lane": release_by_every_lane,
     "free for one warp fewer": rewrite(FREE_INIT, lambda m: (f"{m[1]}{int(m[2]) - 1};",)),
     "free for one warp more": rewrite(FREE_INIT, lambda m: (f"{m[1]}{int(m[2]) + 1};",)),

@@ -12,7 +12,7 @@ MULTICAST = re.compile(
 )
 MAPA = re.compile(r"mapa\.shared::cluster\.u64 remote, (%\w+), (%\w+);")
 REMOTE = re.compile(r"mbarrier\.arrive\.release\.cluster\.shared::cluster\.b64 _, \[remote\];")
-FREE_WAIT = re.compile(r"mbarrier\.try_wait\.parity\.acquire\.cluster\S+ done, \[(%\w+)\], (%\w+);")
+FREE_WAIT = re.compile(r"mbarrier\.try_wait\.parity\.acquire\.cluster\S+ done, \[(%\w+\+\d+)\], (%\w+);")
 RANK = re.compile(r"mov\.u32 (%\w+), %cluster_ctarank;")
 ARRIVE, AWAIT = "barrier.cluster.arrive.aligned;", "barrier.cluster.wait.aligned;"
 BOTH = re.compile(r"barrier\.cluster\.(arrive|wait)\.aligned;")

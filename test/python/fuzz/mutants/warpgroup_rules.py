@@ -22,6 +22,7 @@ COMMIT = "wgmma.commit_group.sync.aligned;"
 COPY_WAIT = re.compile(r"cp\.async\.wait_group (\d+);")
 COPY = re.compile(r"cp\.async\.c[ag]\.shared\.global .*")
 DESCRIPTOR = re.compile(r"(or\.b64 (%rd\d+), %rd\d+, )(-?\d{15,});")
+LOW_FIELDS = re.compile(r"(or\.b32 %r\d+, %r\d+, )(\d{5,});")  # where the address depends on slots or warps
 ADDITION = re.compile(r"add\.rn\.f32 (%r\d+), (%r\d+), (%r\d+);")
 REGISTER = re.compile(r"%[a-z]+\d+")
 
@@ -182,6 +183,22 @@ def fields(change: Callable[[int], int]) -> Rule:
     return rule
 
 
+def low_fields(change: Callable[[int], int]) -> Rule:
+    """Descriptors whose bits above the address are others, also where their lower words are computed first."""
+    of_whole = fields(change)
+
+    def rule(lines: Lines) -> Changed:
+        yield from of_whole(lines)
+        for place in places(lines, LOW_FIELDS):
+            match = LOW_FIELDS.fullmatch(lines[place])
+            assert match
+            bits = int(match[2])
+            if bits % 65536 == 0 and change(bits) != bits:
+                yield place, replaced(lines, place, f"{match[1]}{change(bits)};")
+
+    return rule
+
+
 def multiply_field(bits: int, first: int, factor: int) -> int:
     """A descriptor with its stride or leading offset multiplied."""
     value = bits >> first & 0x3FFF
@@ -220,13 +237,19 @@ def shift_step(by: int) -> Rule:
 #---- Slots
 
 
-def another_slot(lines: Lines) -> Changed:
-    """Addresses of slots computed from the number of another step's."""
+def ring_of(lines: Lines) -> set[str]:
+    """The registers that hold numbers of slots."""
     turn = re.compile(r"selp\.b32 (%r\d+), 0, %r\d+, %p\d+;")
     ring = {m[1] for line in lines if (m := turn.fullmatch(line))}
     copy = re.compile(r"mov\.b32 (%r\d+), (%r\d+);")
     for _ in range(4):
         ring |= {m[1] for line in lines if (m := copy.fullmatch(line)) and m[2] in ring}
+    return ring
+
+
+def another_slot(lines: Lines) -> Changed:
+    """Addresses of slots computed from the number of another step's."""
+    ring = ring_of(lines)
     shift = re.compile(r"shl\.b32 (%r\d+), (%r\d+), (\d+);")
     for place in places(lines, shift):
         match = shift.fullmatch(lines[place])
@@ -237,12 +260,17 @@ def another_slot(lines: Lines) -> Changed:
 
 
 def first_slot(lines: Lines) -> Changed:
-    """Slots that begin half a slot later."""
-    base = re.compile(r"shl\.b32 (%r\d+), %r\d+, 1[123];")
+    """Slots that begin half a slot later, in bytes or in the units of 16 of descriptors."""
+    ring = ring_of(lines)
+    base = re.compile(r"shl\.b32 (%r\d+), (%r\d+), (1[123]|[789]);")
     for place in places(lines, base):
         match = base.fullmatch(lines[place])
         assert match
-        yield place, replaced(lines, place, lines[place], f"add.s32 {match[1]}, {match[1]}, 2048;")
+        is_of_bytes = int(match[3]) > 10
+        if not is_of_bytes and match[2] not in ring:
+            continue
+        by = 2048 if is_of_bytes else 128
+        yield place, replaced(lines, place, lines[place], f"add.s32 {match[1]}, {match[1]}, {by};")
 
 
 ORDER_RULES: dict[str, Rule] = {
@@ -289,8 +317,8 @@ ELEMENT_RULES: dict[str, Rule] = {
     "no swizzle": fields(lambda bits: bits & (1 << 62) - 1),
     "stride doubled": fields(lambda bits: multiply_field(bits, 32, 2)),
     "stride lost": fields(lambda bits: multiply_field(bits, 32, 0)),
-    "leading offset doubled": fields(lambda bits: multiply_field(bits, 16, 2)),
-    "leading offset lost": fields(lambda bits: multiply_field(bits, 16, 0)),
+    "leading offset doubled": low_fields(lambda bits: multiply_field(bits, 16, 2)),
+    "leading offset lost": low_fields(lambda bits: multiply_field(bits, 16, 0)),
     "operand 16 bytes later": shift_start(lambda _: 16),
     "operand a row group later": shift_start(lambda row: 8 * row),
     "operand a slab later": shift_start(lambda row: 64 * row),
