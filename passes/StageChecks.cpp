@@ -3,6 +3,7 @@
 #include "passes/StageChecks.h"
 #include "ir/Diagnostic.h"
 #include "ir/simt/Simt.h"
+#include "ir/target/Processor.h"
 #include "ir/target/TargetDesc.h"
 #include "ir/tile/Tables.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -454,6 +455,11 @@ static LogicalResult checkThreads(ModuleOp module) {
   if (target && !isa<tile::TargetAttr, tile::SimdAttr>(target))
     return emitCoded(module, Code::UnfitText)
            << kTargetAttribute << " is a #tile.target or a #tile.simd";
+  if (module->hasAttr(kProcessorAttribute) && !processorOf(module))
+    return emitCoded(module, Code::UnfitText)
+           << kProcessorAttribute
+           << " says how many simds, registers, granule, warps and shared_bytes there are: numbers "
+              "of 32 bits above 0";
   return success();
 }
 

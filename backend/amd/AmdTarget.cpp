@@ -119,8 +119,10 @@ void AmdTarget::addPasses(StagedPasses &passes, const CompileOptions &options) c
   auto check = [options, &arch = arch](Operation *kernel) {
     return amd::checkLimits(options, arch, kernel);
   };
-  addSimtPasses(passes, gpu::createDescribeTarget({arch.name.str(), describe, check, numWarps}),
-                numWarps, unsigned(std::max(options.numStages, 1)));
+  gpu::TargetDescription description = {arch.name.str(), describe, check, numWarps};
+  description.processor = arch.processor();
+  addSimtPasses(passes, gpu::createDescribeTarget(std::move(description)), numWarps,
+                unsigned(std::max(options.numStages, 1)));
   passes.beginStage("llvm-dialect", "the LLVM dialect only, with the machine's intrinsics");
   AmdLimits limits = amd::limitsOf(options, arch).value_or(AmdLimits());
   limits.hasPrint = !assembles;

@@ -26,6 +26,9 @@ static std::string powersUpTo(unsigned most) {
 static LogicalResult describeTarget(ModuleOp module, const TargetDescription &description) {
   tile::TargetAttr target = description.describe(*module.getContext());
   module->setAttr(kTargetAttribute, target);
+  if (description.processor)
+    module->setAttr(kProcessorAttribute,
+                    processorAttribute(*module.getContext(), *description.processor));
   if (description.cluster != std::array<int64_t, 3>{1, 1, 1})
     module->setAttr(simt::kCluster,
                     DenseI64ArrayAttr::get(module.getContext(), description.cluster));

@@ -1,6 +1,7 @@
 // The pass `describe-target`, with which the passes of every GPU begin.
 #ifndef BACKEND_GPU_DESCRIBETARGET_H
 #define BACKEND_GPU_DESCRIBETARGET_H
+#include "ir/target/Processor.h"
 #include "ir/tile/Tile.h"
 #include "mlir/Pass/Pass.h"
 #include "runtime/Specialization.h"
@@ -15,7 +16,8 @@ struct TargetDescription {
   /// Reports options of the launch that the machine cannot keep, on the kernel; may be null.
   std::function<mlir::LogicalResult(mlir::Operation *kernel)> checkOptions;
   unsigned numWarps;
-  std::array<int64_t, 3> cluster = {1, 1, 1}; // programs along each axis of the grid
+  std::array<int64_t, 3> cluster = {1, 1, 1};        // programs along each axis of the grid
+  std::optional<Processor> processor = std::nullopt; // none where passes trade nothing by it
 };
 
 /// Writes the machine's facts into the module, for all passes that follow, and reports a number of

@@ -30,6 +30,11 @@ module attributes {simt.num_warps = 3 : i32} {
 }
 
 // -----
+// expected-error @+1 {{[TW0318] tile.processor says how many simds, registers, granule, warps and shared_bytes there are: numbers of 32 bits above 0}}
+module attributes {tile.processor = {simds = 4 : i32, registers = 512 : i32, granule = 0 : i32, warps = 8 : i32, shared_bytes = 65536 : i32}} {
+}
+
+// -----
 module attributes {simt.num_warps = 1 : i32} {
 func.func @thread() {
   // expected-error @+1 {{[TW0318] the stage scheduled has no operation 'llvm.mlir.zero'}}

@@ -36,7 +36,7 @@ static LimitOption registersOption(const AmdArch &arch) {
 /// Returns the option for the waves that a SIMD holds (CDNA3 ISA, "Wavefronts"; RDNA3 ISA,
 /// "Work-groups").
 static LimitOption wavesOption(const AmdArch &arch) {
-  return {kWaves, 1, arch.generation == 9 ? 8u : 16u, "a SIMD holds from", "waves"};
+  return {kWaves, 1, arch.simdWaves, "a SIMD holds from", "waves"};
 }
 
 std::vector<std::string> amd::launchOptions() {

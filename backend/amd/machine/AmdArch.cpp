@@ -7,8 +7,9 @@
 using namespace tw;
 
 // Sources: the instruction sets of CDNA 2, 3 and 4 and of RDNA 3 and 4, "Buffer Resource
-// Descriptor" and "LDS"; LLVM, "User Guide for AMDGPU Backend", and for gfx1250 its features and
-// what it makes of llvm.amdgcn.make.buffer.rsrc.
+// Descriptor", "VGPRs", "Wavefronts" and "LDS", of RDNA's work-group processors; LLVM, "User Guide
+// for AMDGPU Backend", and for gfx1250 its features and what it makes of
+// llvm.amdgcn.make.buffer.rsrc.
 static constexpr AmdArch kArchs[] = {
     {.name = "gfx90a",
      .warpSize = 64,
@@ -18,6 +19,8 @@ static constexpr AmdArch kArchs[] = {
      .bufferFlags = 0x27000,
      .streamPolicy = 3,
      .simdRegisters = 512,
+     .simdWaves = 8,
+     .processorBytes = 64 * 1024,
      .hasAccumulationRegisters = true},
     {.name = "gfx942",
      .warpSize = 64,
@@ -28,6 +31,8 @@ static constexpr AmdArch kArchs[] = {
      .bufferFlags = 0x27000,
      .streamPolicy = 2,
      .simdRegisters = 512,
+     .simdWaves = 8,
+     .processorBytes = 64 * 1024,
      .hasAccumulationRegisters = true},
     {.name = "gfx950",
      .warpSize = 64,
@@ -38,6 +43,8 @@ static constexpr AmdArch kArchs[] = {
      .bufferFlags = 0x27000,
      .streamPolicy = 2,
      .simdRegisters = 512,
+     .simdWaves = 8,
+     .processorBytes = 160 * 1024,
      .hasAccumulationRegisters = true,
      .hasRowExchange = true,
      .turningLanes = 16,
@@ -49,7 +56,10 @@ static constexpr AmdArch kArchs[] = {
      .generation = 11,
      .bufferFlags = 0x31027000,
      .streamPolicy = 6,
-     .simdRegisters = 1536},
+     .simdRegisters = 1536,
+     .registerGranule = 24,
+     .simdWaves = 16,
+     .processorBytes = 128 * 1024},
     {.name = "gfx1201",
      .warpSize = 32,
      .sharedBytes = 64 * 1024,
@@ -57,7 +67,10 @@ static constexpr AmdArch kArchs[] = {
      .generation = 12,
      .bufferFlags = 0x31027000,
      .streamPolicy = 1,
-     .simdRegisters = 1536},
+     .simdRegisters = 1536,
+     .registerGranule = 24,
+     .simdWaves = 16,
+     .processorBytes = 128 * 1024},
     {.name = "gfx1250",
      .warpSize = 32,
      .sharedBytes = 320 * 1024,
@@ -68,6 +81,9 @@ static constexpr AmdArch kArchs[] = {
      .streamPolicy = 1,
      .namedRegisters = 1024,
      .simdRegisters = 1024,
+     .registerGranule = 16,
+     .simdWaves = 16,
+     .processorBytes = 320 * 1024,
      .turningLanes = 8,
      .copyBytes = 16},
 };
@@ -116,7 +132,7 @@ static unsigned mostWarps(const AmdArch &arch) { return 1024 / arch.warpSize; }
 /// warp of a program (CDNA3 ISA, "VGPRs"; RDNA3 ISA, "VGPR Allocation"; of gfx1250 as LLVM hands
 /// them out).
 static unsigned registersOf(const AmdArch &arch, unsigned numWarps) {
-  constexpr unsigned simds = 4;
+  unsigned simds = arch.processor().simds;
   unsigned warpsOfSimd = std::max(1u, llvm::divideCeil(std::min(numWarps, mostWarps(arch)), simds));
   return std::min(arch.allRegisters(), arch.simdRegisters / warpsOfSimd);
 }

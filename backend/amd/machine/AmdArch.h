@@ -1,6 +1,7 @@
 // The AMD GPUs that Tilewright compiles for, as rows of facts.
 #ifndef BACKEND_AMD_MACHINE_AMDARCH_H
 #define BACKEND_AMD_MACHINE_AMDARCH_H
+#include "ir/target/Processor.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 #include <cstdint>
@@ -41,6 +42,9 @@ struct AmdArch {
   unsigned streamPolicy;
   unsigned namedRegisters = 256;         // that a lane addresses
   unsigned simdRegisters;                // that a SIMD has for each lane of its waves
+  unsigned registerGranule = 8;          // a wave takes a multiple of so many
+  unsigned simdWaves;                    // that a SIMD holds at most
+  unsigned processorBytes;               // of shared memory that four SIMDs have together
   bool hasAccumulationRegisters = false; // as many again
   bool hasRowExchange = false;           // v_permlane16_swap, v_permlane32_swap
   /// Lanes by which reads of shared memory transpose halves: 16 (ds_read_b64_tr_b16) or 8
@@ -53,6 +57,10 @@ struct AmdArch {
   /// True if copies to shared memory have a counter of their own (ASYNCcnt), and each lane says
   /// where its bytes go.
   bool countsCopies() const { return generation == 12 && copyBytes != 0; }
+  /// The four SIMDs that share memory.
+  Processor processor() const {
+    return {/*simds=*/4, simdRegisters, registerGranule, simdWaves, processorBytes};
+  }
   bool isWave64() const { return warpSize == 64; }
 };
 

@@ -1,6 +1,7 @@
 // The pass `pipeline-loops`: loops start the copies of later iterations' operands while they
 // compute.
 #include "ir/Diagnostic.h"
+#include "ir/target/Processor.h"
 #include "ir/target/TargetDesc.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/Passes.h"
@@ -60,11 +61,17 @@ static std::vector<LiveBuffer> buffersOf(ModuleOp staged) {
   return buffers;
 }
 
-/// Divides what is larger than a kernel's loops need, and returns the buffers then.
-static std::vector<LiveBuffer> dividedBuffersOf(ModuleOp staged) {
-  PassManager pm(staged.getContext());
+/// Returns the bytes of shared memory that a kernel takes when its buffers have so many slots at
+/// most, and what is larger than its loops need is divided.
+static uint64_t dividedBytes(ModuleOp staged, int64_t mostSlots) {
+  OwningOpRef<ModuleOp> copy = staged.clone();
+  copy->walk([=](AllocSharedOp alloc) {
+    if (alloc.getSlots())
+      alloc.setSlots(std::min(int64_t(*alloc.getSlots()), mostSlots));
+  });
+  PassManager pm(copy->getContext());
   pm.addPass(createDivideBuffers());
-  return succeeded(pm.run(staged)) ? buffersOf(staged) : std::vector<LiveBuffer>();
+  return packedBytes(succeeded(pm.run(*copy)) ? buffersOf(*copy) : buffersOf(staged));
 }
 
 /// Runs the passes up to staged data on a copy, without a word; `options` where its loops are still
@@ -129,18 +136,21 @@ static unsigned registersForWaiting(tile::TargetAttr target) {
   return std::min(available, named - std::min(held, named));
 }
 
-/// Returns true if a processor that holds fewer warps of a kernel with two slots than the largest
-/// program has, as its memory is full, holds more with one. Another barrier an iteration costs less
-/// than waits that no other warp fills.
-static bool holdsMoreByOne(const PipelinedUse &use, unsigned registers, Operation *module,
-                           tile::TargetAttr target) {
-  uint64_t warps = threadsOf(module).count() / target.getWarpSize();
-  uint64_t two = packedBytes(use.buffers), one = packedBytes(withSlots(use.buffers, 1));
-  if (one == 0 || one == two || use.registers > registersForWaiting(target))
+/// Returns true if a processor that holds fewer warps of a staged kernel with two slots than the
+/// largest program has holds more with one, as its memory is full and its registers are not.
+/// Another barrier an iteration costs less than waits that no other warp fills.
+static bool holdsMoreByOne(ModuleOp staged, unsigned registers, tile::TargetAttr target) {
+  std::optional<Processor> processor = processorOf(staged);
+  if (!processor)
     return false;
-  uint64_t limit = target.getSharedBytes(), programs = limit / two;
-  uint64_t byRegisters = target.getRegisters() / (registers + target.getSpareRegisters());
-  return programs * warps < target.getMaxWarps() && std::min(limit / one, byRegisters) > programs;
+  unsigned warps = unsigned(threadsOf(staged).count() / target.getWarpSize());
+  registers = std::min(registers + target.getSpareRegisters(), target.getRegisters());
+  auto programsOf = [&](uint64_t bytes) {
+    return processor->programsThatFit(warps, registers, bytes);
+  };
+  unsigned two = programsOf(dividedBytes(staged, 2));
+  return two * warps < target.getMaxWarps() && programsOf(/*bytes=*/0) > two &&
+         programsOf(dividedBytes(staged, 1)) > two;
 }
 
 /// Returns true if operands of products in loops may wait in registers until there is a slot.
@@ -170,10 +180,8 @@ static SlotRoom findRoom(ModuleOp module, tile::TargetAttr target, unsigned numS
   // Code that spills in a loop takes many times as long.
   room.lacksRegisters = registers > registersForLoops(target);
   if (packedBytes(use.buffers) <= limit) {
-    if (isThroughRegisters) {
-      use.buffers = dividedBuffersOf(*copy);
-      room.oneHoldsMore = holdsMoreByOne(use, registers, module, target);
-    }
+    room.oneHoldsMore = isThroughRegisters && use.registers <= registersForWaiting(target) &&
+                        holdsMoreByOne(*copy, registers, target);
     return room;
   }
   uint64_t slots = 1;

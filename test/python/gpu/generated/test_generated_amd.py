@@ -16,7 +16,17 @@ import pytest
 
 import tilewright as tw
 
-from .amd_code import ARCHS, CDNA, RDNA, compile_for, count, instructions_of, loops_of, product_loop
+from .amd_code import (
+    ARCHS,
+    CDNA,
+    RDNA,
+    compile_for,
+    count,
+    instructions_of,
+    loops_of,
+    product_lines,
+    product_loop,
+)
 from .test_generated_matrix import kernels
 
 
@@ -70,11 +80,11 @@ def test_histograms_fit_in_registers(arch: str, block: int, bins: int, compiler:
     assert compiled.resources["spill_bytes"] == compiled.resources["scratch_bytes"] == 0
 
 
-def steps_of(loop: Counter[str], instructions: int) -> int:
+def steps_of(loop: Counter[str], instructions: int, slots: int = 2) -> int:
     """Iterations of the source in one of the loop, which is unrolled by its slots: each has so many
     matrix instructions."""
     steps, rest = divmod(count(loop, "mfma", "wmma"), instructions)
-    assert steps == 2 and rest == 0
+    assert steps == slots and rest == 0
     return steps
 
 
@@ -88,13 +98,14 @@ def test_matmul(arch: str, depth: int, instructions: int, compiler: None) -> Non
     assert resources["registers"] <= 256
     loop = product_loop(compiled.asm["asm"])
     # A warp has 64 x 64 of the product: 4 fragments of 32 x 32.
-    steps = steps_of(loop, instructions)
-    # 16 bytes a lane: 2 tiles of 128 x depth halves over 256 threads. gfx950 copies directly.
     past = arch == "gfx950"
+    steps = steps_of(loop, instructions, slots=2 if past else 1)
+    # 16 bytes a lane: 2 tiles of 128 x depth halves over 256 threads. gfx950 copies directly.
     assert loop["buffer_load_dwordx4 lds" if past else "buffer_load_dwordx4"] == steps * 2 * 128 * depth * 2 // (256 * 16)
     assert count(loop, "buffer_load") == steps * 2 * 128 * depth * 2 // (256 * 16)
     assert (count(loop, "ds_write") == 0) == past
-    assert count(loop, "s_barrier") == steps
+    # With one slot, another barrier stands between its reads and its writes.
+    assert count(loop, "s_barrier") == (steps if past else 2 * steps)
     assert count(loop, "accvgpr") == 0
     # B is turned on its way to shared memory: two of its rows meet in one permutation a word, and
     # fragments are read as they are; or by reads of 8 bytes.
@@ -131,11 +142,30 @@ def test_matmul_with_memory_for_one_slot(arch: str, compiler: None) -> None:
     assert sum(place < products[0] for place in loads) == 16  # with those of the first iteration
 
 
-def test_programs_with_one_slot_leave_room_for_others(compiler: None) -> None:
-    """With two slots a processor's memory would hold one program, which is one wave of each SIMD."""
-    resources = compile_for("gfx942", "matmul", BK=64).resources
+# The registers of a SIMD and the shared memory beside four of them (CDNA 3 ISA, "VGPRs"; RDNA 3 ISA,
+# "VGPR Allocation": by 24).
+@pytest.mark.parametrize(
+    ("arch", "depth", "waves", "file", "memory"),
+    [("gfx942", 32, 3, 512, 64), ("gfx942", 64, 2, 512, 64), ("gfx1100", 32, 6, 1536, 128),
+     ("gfx1100", 64, 4, 1536, 128), ("gfx1201", 32, 6, 1536, 128), ("gfx1201", 64, 4, 1536, 128)],
+)  # fmt: skip
+def test_programs_with_one_slot_leave_room_for_others(
+    arch: str, depth: int, waves: int, file: int, memory: int, compiler: None
+) -> None:
+    """A SIMD holds more waves than with two slots, and as many as Triton 3.9's code lets it."""
+    resources = compile_for(arch, "matmul", BK=depth).resources
     assert resources["scratch_bytes"] == 0
-    assert resources["shared_bytes"] == 32768 and resources["registers"] <= 256
+    granule = 24 if arch in RDNA else 8
+    taken = -(-resources["registers"] // granule) * granule
+    assert min(file // taken, memory * 1024 // resources["shared_bytes"]) == waves
+
+
+def test_tiles_are_stored_behind_products(compiler: None) -> None:
+    """Products do not wait for the loads of the next step."""
+    lines = product_lines(compile_for("gfx942", "matmul").asm["asm"])
+    waits = next(place for place, line in enumerate(lines) if "vmcnt" in line)
+    assert sum("mfma" in line for line in lines[:waits]) >= 12
+    assert sum("mfma" in line for line in lines) == 16
 
 
 @pytest.mark.parametrize(
@@ -148,8 +178,13 @@ def test_loops_load_no_tile_ahead_that_registers_cannot_hold(
 ) -> None:
     resources = compile_for(arch, name, **changes).resources
     assert resources["scratch_bytes"] == resources["spilled_registers"] == 0
-    ahead = compile_for(arch, "matmul")  # one step of depth 32 fits beside the sums
-    assert ahead.resources["shared_bytes"] == 2 * 2 * 128 * 32 * 2
+    # One step of depth 32 fits beside the sums: it is loaded in front of the products, stored behind.
+    ahead = product_lines(compile_for(arch, "matmul").asm["asm"])
+    load, product, store = (
+        next(place for place, line in enumerate(ahead) if line.startswith(opcode))
+        for opcode in ("buffer_load", "v_wmma", "ds_store")
+    )
+    assert load < product < store
 
 
 def test_tiles_wait_in_registers_only_where_instructions_name_them(compiler: None) -> None:
@@ -164,13 +199,13 @@ def test_matmul_of_rdna(arch: str, compiler: None) -> None:
     compiled = compile_for(arch, "matmul")
     assert compiled.resources["scratch_bytes"] == 0
     loop = product_loop(compiled.asm["asm"])
-    steps = steps_of(loop, 32)
+    steps = steps_of(loop, 32, slots=1)
     assert count(loop, "v_perm_b32") == steps * 128 * 32 * 2 // (128 * 4)
     assert count(loop, "v_mov") == 0
     # It was not compiled again: that would keep the reads of operands in groups.
     assert "sched_barrier" not in compiled.asm["asm"]
     assert count(loop, "gl0_inv", "global_inv") == 0
-    assert count(loop, "s_barrier_wait" if arch == "gfx1201" else "s_barrier") == steps
+    assert count(loop, "s_barrier_wait" if arch == "gfx1201" else "s_barrier") == 2 * steps
 
 
 @pytest.mark.parametrize("arch", ["gfx942", "gfx950"])
