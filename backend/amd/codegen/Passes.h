@@ -36,6 +36,10 @@ void separateDirectCopies(llvm::Module &module);
 /// of shared memory; the other reads stand among the products.
 void scheduleSteps(llvm::Module &module);
 
+/// Keeps what waits for the loads of a loop's next step behind three quarters of this step's
+/// products: LLVM's scheduler would let the first of them wait for the loads.
+void storeBehindProducts(llvm::Module &module);
+
 /// Fuses sums of f32 with numbers extended from f16 to products with 1: `v_fma_mix_f32` takes
 /// halves of registers as they are, and a sum is the same number, rounded once either way. LLVM
 /// makes a product with 1 a sum again, so that the 1 is opaque to it. Pairs of sums

@@ -24,6 +24,8 @@ static constexpr ModulePass
                        "direct copies do not meet other accesses of shared memory",
                        separateDirectCopies},
     kScheduleSteps = {"schedule-steps", "steps of loops start direct copies first", scheduleSteps},
+    kStoreBehind = {"store-behind-products", "steps of loops store tiles behind their products",
+                    storeBehindProducts},
     kMixHalves = {"mix-halves", "f32 + f16 becomes a fused product with 1", mixHalves},
     kExchangeHalves = {"exchange-halves", "words of halves of others are made by v_perm",
                        exchangeHalves},
@@ -60,7 +62,8 @@ static constexpr PlacedPass kInCodeGenerator[] = {
 //===-- anything else uses them. The others do, up to 256.
 
 static constexpr ModulePass kPlain[] = {kSetVersion,     kMarkAtomics,   kExpandDifferences,
-                                        kSeparateCopies, kScheduleSteps, kMixHalves};
+                                        kSeparateCopies, kScheduleSteps, kStoreBehind,
+                                        kMixHalves};
 static constexpr FunctionAttribute kNoAccumulation[] = {{"amdgpu-agpr-alloc", "0"}};
 static constexpr CodeVariant kWithAccumulation[] = {
     {"vector-registers", kPlain, kNoAccumulation, {}},
