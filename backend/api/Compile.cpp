@@ -184,6 +184,8 @@ static Product makeInterruptibly(std::shared_ptr<const Request> request,
   return none;
 }
 
+/// The kernel on its device; null with a reason in `reports`. A kernel with a warning there did not
+/// load as it is stored, and its device has made it again.
 static std::shared_ptr<CompiledKernel> load(const std::string &key,
                                             const std::shared_ptr<Device> &device,
                                             Artifact artifact, Origin origin,
@@ -196,6 +198,8 @@ static std::shared_ptr<CompiledKernel> load(const std::string &key,
     reports.push_back(makeReport(diagnosticOf(error), {}));
     return nullptr;
   }
+  if (error.code == Code::DamagedCacheFile)
+    reports.push_back(makeReport(warningOf(error.code, std::move(error.message)), {}));
   artifact.milliseconds["link"] = watch.milliseconds();
   kernel->artifact = std::move(artifact);
   kernel->key = key;
@@ -218,8 +222,10 @@ static std::shared_ptr<CompiledKernel> loadFromDisk(const std::string &key,
     kernel = load(key, device, std::move(artifact), Origin::Disk, failures);
   // A device without memory, for example, says nothing against what is stored.
   bool isDeviceAtFault = !failures.empty() && failures.front().kind != "internal";
-  if (!kernel && !isDeviceAtFault)
+  if (kernel ? !failures.empty() : !isDeviceAtFault)
     cache.remove(key);
+  if (kernel && !failures.empty())
+    service().noteDamaged(failures.front().message);
   return kernel;
 }
 
@@ -230,12 +236,15 @@ static std::shared_ptr<CompiledKernel> loadFromLayers(const std::string &key,
     std::string damaged;
     std::optional<std::string> content = DiskCache::readLayer(hashBytes, directory, key, &damaged);
     if (!damaged.empty())
-      service().noteDamaged(damaged);
+      service().noteDamaged("an entry of a shared cache is damaged and not used: " + damaged);
     Artifact artifact;
     std::vector<Report> failures; // answered by compiling anew
     if (content && decodeStored(*content, artifact))
-      if (auto kernel = load(key, device, std::move(artifact), Origin::Disk, failures))
+      if (auto kernel = load(key, device, std::move(artifact), Origin::Disk, failures)) {
+        if (!failures.empty())
+          service().noteDamaged("the shared cache " + directory + ": " + failures.front().message);
         return kernel;
+      }
   }
   return nullptr;
 }
@@ -341,11 +350,8 @@ CompileResult api::compile(const KernelSource &source, const Specialization &spe
     service().store.finish(request->key, result.kernel);
   if (std::string warning = cache ? cache->takeWarning() : ""; !warning.empty())
     result.reports.push_back(makeReport(warningOf(Code::UnusableCache, std::move(warning)), {}));
-  for (const std::string &file : service().takeDamaged())
-    result.reports.push_back(
-        makeReport(warningOf(Code::DamagedCacheFile,
-                             "an entry of a shared cache is damaged and not used: " + file),
-                   {}));
+  for (std::string &problem : service().takeDamaged())
+    result.reports.push_back(makeReport(warningOf(Code::DamagedCacheFile, std::move(problem)), {}));
   return result;
 }
 

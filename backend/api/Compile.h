@@ -119,8 +119,8 @@ void writeRecord(const std::string &key, const std::string &content, const Cache
 /// and never written: those of an image or a cluster. They are root's or the person's own, and
 /// nobody else's to write; every entry is verified. Gives the reasons why some are not used.
 std::vector<std::string> setCacheLayers(std::vector<std::string> directories);
-/// Files of such directories that were found damaged by `find` and not yet told: `compile` reports
-/// them as warnings.
+/// Gives what `find` noted of damaged entries of caches and nobody was told: `compile` reports it
+/// as warnings.
 std::vector<std::string> takeDamagedEntries();
 /// Returns what the file of an entry says of its kernel, as JSON: kernel, target, arguments,
 /// options, build. Nothing where the file is not as it was written under `key`.

@@ -56,15 +56,15 @@ void Service::changeLayers(std::vector<std::string> directories) {
   layerDirectories = std::move(directories);
 }
 
-void Service::noteDamaged(const std::string &file) {
+void Service::noteDamaged(const std::string &problem) {
   std::lock_guard lock(cachesMutex);
-  if (damagedFiles.insert(file).second)
-    newlyDamaged.push_back(file);
+  if (notedProblems.insert(problem).second)
+    newProblems.push_back(problem);
 }
 
 std::vector<std::string> Service::takeDamaged() {
   std::lock_guard lock(cachesMutex);
-  return std::exchange(newlyDamaged, {});
+  return std::exchange(newProblems, {});
 }
 
 std::string api::recordsOf(const std::string &directory) { return directory + "/records"; }

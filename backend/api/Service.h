@@ -28,8 +28,8 @@ public:
   /// Directories of caches that are only read, the first first.
   std::vector<std::string> layers();
   void changeLayers(std::vector<std::string> directories);
-  /// Notes a damaged entry of such a directory; `takeDamaged` gives each one once.
-  void noteDamaged(const std::string &file);
+  /// Notes what is wrong with an entry of a cache; `takeDamaged` gives each text once.
+  void noteDamaged(const std::string &problem);
   std::vector<std::string> takeDamaged();
 
   DiskCache *acquireCache(const CacheSettings &settings);
@@ -43,8 +43,8 @@ public:
 
 private:
   std::vector<std::string> layerDirectories; // guarded by cachesMutex
-  std::set<std::string> damagedFiles;        // guarded by cachesMutex: all that were noted
-  std::vector<std::string> newlyDamaged;     // guarded by cachesMutex
+  std::set<std::string> notedProblems;       // guarded by cachesMutex: of all damaged entries
+  std::vector<std::string> newProblems;      // guarded by cachesMutex
   DiskCache *acquire(CacheMap &map, const std::string &directory, DiskCacheSettings diskSettings);
 
   std::mutex entriesMutex; // guards the map, whose entries never go away, and the settings

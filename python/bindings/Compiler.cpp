@@ -348,10 +348,10 @@ void python::defineCompiler(py::module_ &module) {
              py::arg("content"));
   // Bytes: a directory's name need not be text.
   module.def("take_damaged_entries", [] {
-    py::list files;
-    for (const std::string &file : api::takeDamagedEntries())
-      files.append(py::bytes(file));
-    return files;
+    py::list problems;
+    for (const std::string &problem : api::takeDamagedEntries())
+      problems.append(py::bytes(problem));
+    return problems;
   });
   module.def(
       "set_cache_layers",

@@ -3,6 +3,7 @@
 #include "backend/gpu/GpuCode.h"
 #include "backend/gpu/device/LaunchChecks.h"
 #include "backend/spirv/device/SpirvNeeds.h"
+#include "runtime/codes/Codes.h"
 #include "llvm/ADT/StringRef.h"
 
 using namespace tw;
@@ -54,6 +55,29 @@ static std::optional<RuntimeError> check(const OpenClContext &context, const Art
   return gpu::checkShared(artifact, int64_t(entry.localBytes), context.name());
 }
 
+/// The program of SPIR-V, or of the driver's machine code, built; null with a reason in `error`.
+std::unique_ptr<OpenClProgram> OpenClProgram::buildOf(std::shared_ptr<OpenClContext> context,
+                                                      const std::string &code, bool isBinary,
+                                                      const std::string &action,
+                                                      RuntimeError &error) {
+  int result = gpu::kSuccess;
+  ClHandle handle = create(*context, code, isBinary, result);
+  if (!handle || result != gpu::kSuccess) {
+    error = context->failureOf(
+        result, isBinary ? "clCreateProgramWithBinary" : "clCreateProgramWithIL", action);
+    return nullptr;
+  }
+  std::unique_ptr<OpenClProgram> program(new OpenClProgram(context, handle));
+  const OpenClEntry &entry = context->entry();
+  result = context->call().build(handle, 1, &entry.id, optionsOf(entry), nullptr, nullptr);
+  if (result == gpu::kSuccess)
+    return program;
+  error = context->failureOf(result, context->call().build.name, action);
+  if (std::string log = logOf(*context, handle); !log.empty())
+    error.message += "; its log:\n" + log;
+  return nullptr;
+}
+
 std::unique_ptr<OpenClProgram> OpenClProgram::build(std::shared_ptr<OpenClContext> context,
                                                     const Artifact &artifact, RuntimeError &error) {
   std::string action = "loading kernel " + artifact.symbol;
@@ -65,27 +89,19 @@ std::unique_ptr<OpenClProgram> OpenClProgram::build(std::shared_ptr<OpenClContex
     return nullptr;
   }
   const OpenClEntry &entry = context->entry();
-  const bool isKnown = !artifact.assembled.empty() && artifact.assembler == assemblerName(entry);
-  for (bool isBinary : {true, false}) {
-    if (isBinary && !isKnown)
-      continue;
-    int result = gpu::kSuccess;
-    ClHandle handle =
-        create(*context, isBinary ? artifact.assembled : artifact.binary, isBinary, result);
-    if (!handle || result != gpu::kSuccess) {
-      error = context->failureOf(
-          result, isBinary ? "clCreateProgramWithBinary" : "clCreateProgramWithIL", action);
-      continue;
-    }
-    std::unique_ptr<OpenClProgram> program(new OpenClProgram(context, handle));
-    result = context->call().build(handle, 1, &entry.id, optionsOf(entry), nullptr, nullptr);
-    if (result == gpu::kSuccess)
+  if (!artifact.assembled.empty() && artifact.assembler == assemblerName(entry)) {
+    if (auto program = buildOf(context, artifact.assembled, /*isBinary=*/true, action, error))
       return program;
-    error = context->failureOf(result, context->call().build.name, action);
-    if (std::string log = logOf(*context, handle); !log.empty())
-      error.message += "; its log:\n" + log;
+    error.code = Code::DamagedCacheFile;
+    error.message = "the driver refuses what it made of kernel " + artifact.symbol +
+                    " before, which is built again: " + error.message;
+    RuntimeError failure;
+    auto program = buildOf(context, artifact.binary, false, action, failure);
+    if (!program)
+      error = std::move(failure);
+    return program;
   }
-  return nullptr;
+  return buildOf(context, artifact.binary, /*isBinary=*/false, action, error);
 }
 
 OpenClProgram::~OpenClProgram() { context->call().releaseProgram(program); }

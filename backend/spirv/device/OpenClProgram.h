@@ -8,7 +8,8 @@ namespace tw::spirv {
 class OpenClProgram {
 public:
   /// Builds the artifact's code, of what the driver made of it before where that is by this very
-  /// driver. Null with a reason, the driver's log among it, in `error`.
+  /// driver. Null with a reason, the driver's log among it, in `error`; not null with the code
+  /// DamagedCacheFile there if the driver refused what it had made, and built the kernel again.
   static std::unique_ptr<OpenClProgram> build(std::shared_ptr<OpenClContext> context,
                                               const Artifact &artifact, RuntimeError &error);
   ~OpenClProgram();
@@ -22,6 +23,9 @@ public:
 private:
   OpenClProgram(std::shared_ptr<OpenClContext> context, ClHandle program)
       : context(std::move(context)), program(program) {}
+  static std::unique_ptr<OpenClProgram> buildOf(std::shared_ptr<OpenClContext> context,
+                                                const std::string &code, bool isBinary,
+                                                const std::string &action, RuntimeError &error);
 
   const std::shared_ptr<OpenClContext> context;
   const ClHandle program;

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from ..capture import Attribute
-from ..native import knobs, native
+from ..native import knobs, native, warn_of_damage
 from ..native.errors import InternalError, handle_reports, render, warn_user
 from .kernel import CompiledKernel
 from .request import Request
@@ -35,7 +35,9 @@ def find_native(request: Request) -> Any:
     """The native kernel that is in memory or on disk; None where there is none yet."""
     capture = request.source.capture
     target = request.specialization(), request.device
-    return native().find(capture.meaning, capture.exact, *target, *cache_of(request))
+    kernel = native().find(capture.meaning, capture.exact, *target, *cache_of(request))
+    warn_of_damage()
+    return kernel
 
 
 def cache_of(request: Request) -> tuple[bytes, bool]:
@@ -60,7 +62,7 @@ def compile_request(request: Request, times_passes: bool = False) -> CompiledKer
     kernel = None
     is_looked_into = times_passes or settings.override_directory or settings.shows_remarks
     if not (request.stage_files or is_looked_into):
-        kernel = native().find(capture.meaning, capture.exact, *target, *cache)
+        kernel = find_native(request)
     if kernel is None:
         found: list[Attribute] = []
         evaluate = partial(capture.evaluate, found=found)

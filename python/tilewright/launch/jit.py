@@ -11,7 +11,7 @@ from typing import Any, Generic, overload
 from ..capture import SourceNotFound, SourceTooDeep, ValueNotCaptured, capture, keep_text
 from ..compile import CompiledKernel, Options, Request, Source, compile_request, find_request
 from ..compile.facts import Facts
-from ..native import knobs, native, warn_of_damage
+from ..native import knobs, native
 from ..native.errors import CompileError, LaunchError, raise_report
 from ..native.lazy import lazy_attribute
 from . import hooks
@@ -318,7 +318,6 @@ class JITFunction(FromSignature, Inspection, KernelInterface, ByReference, Gener
         request = self._request(key, values)
         kernel = find_request(request)
         if kernel is None:
-            warn_of_damage()
             raise not_prepared(request)
         kernel.kernel_function = self
         kernel.name = self._name_of(request)

@@ -109,12 +109,11 @@ def _read_layers(module: ModuleType) -> None:
 
 
 def warn_of_damage() -> None:
-    """Warn of entries of such caches that are damaged, and that no compilation has told of."""
+    """Warn of entries of caches that are damaged, and that no compilation has told of."""
     from .errors import render, warn_user
 
-    for file in native().take_damaged_entries():
-        problem = f"an entry of a shared cache is damaged and not used: {os.fsdecode(file)}"
-        warn_user(render("TW0806", problem, severity="warning").rstrip())
+    for problem in native().take_damaged_entries():
+        warn_user(render("TW0806", os.fsdecode(problem), severity="warning").rstrip())
 
 
 # Where packages have assemblers of PTX, the better ones first: ptxas in nvidia-cuda-nvcc (CUDA 13, then

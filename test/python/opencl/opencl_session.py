@@ -1,8 +1,10 @@
-"""Launches on an OpenCL device, in a process of their own: `opencl_session.py NAME ACCESS`, where ACCESS
-says how kernels reach arrays: "" where they lie, "usm" or "svm" in copies."""
+"""Launches on an OpenCL device, in a process of their own: `opencl_session.py NAME ACCESS [DOUBLE WORDS]`,
+where ACCESS says how kernels reach arrays: "" where they lie, "usm" or "svm" in copies. DOUBLE is the path
+of a library to take for OpenCL's, which WORDS configure."""
 
 from __future__ import annotations
 
+import ctypes
 import os
 import sys
 import threading
@@ -55,6 +57,11 @@ def values() -> None:
     whole = np.arange(1001, dtype=np.float32)
     add[(8,)](whole[1:], whole[:-1], y, 1000, BLOCK=128)  # views of one array
     print(compiled.origin, bool(compiled.native.assembled), compiled.native.needs_memory)
+
+
+def origin() -> None:
+    x = np.zeros(8, np.int32)
+    print(doubled[(1,)](x, BLOCK=8).origin)
 
 
 def lines() -> None:
@@ -111,5 +118,8 @@ def forks() -> None:
 if __name__ == "__main__":
     if sys.argv[2]:
         native().set_target_setting("opencl-arrays", [sys.argv[2]])
+    if double := sys.argv[3:]:
+        ctypes.CDLL(double[0]).openclDoubleConfigure(double[1].encode())
+        native().set_target_setting("opencl-libraries", [double[0]])
     with tw.device("opencl:0"):
         globals()[sys.argv[1]]()

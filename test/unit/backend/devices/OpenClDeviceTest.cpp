@@ -68,8 +68,11 @@ TEST_F(OpenClTest, CodeThatThisDriverMadeBeforeIsReadAndOtherIsBuiltAnew) {
   EXPECT_TRUE(newer->load(artifact, error));
   EXPECT_FALSE(contains(record(), "clCreateProgramWithBinary")) << record();
   configure("fail=clCreateProgramWithBinary:-42"); // it does not read its own code
+  EXPECT_TRUE(error.message.empty()) << error.message;
   EXPECT_TRUE(device->load(artifact, error)) << error.message;
   EXPECT_TRUE(contains(record(), "clCreateProgramWithIL")) << record();
+  EXPECT_TRUE(error.code == Code::DamagedCacheFile && contains(error.message, "CL_INVALID_BINARY"))
+      << error.message;
 }
 
 TEST_F(OpenClTest, DevicesThatDoNotReachTheHostGetCopies) {
