@@ -83,6 +83,8 @@ static LogicalResult lowerKernel(LLVM::LLVMFuncOp kernel, unsigned numWarps, con
   if (runner == SpirvRunner::Simulator)
     lowering.stackSpace = 5; // as the simulator's other machines number it
   addFailureWord(lowering);
+  if (arch.splitsBarriers)
+    splitBarriers(lowering);
   if (failed(
           lowerOperations(lowering, [&](Operation *op) { return lowerOperation(lowering, op); })))
     return failure();

@@ -64,6 +64,12 @@ mlir::Value programId(Lowering &lowering, unsigned axis);
 mlir::Value numPrograms(Lowering &lowering, unsigned axis);
 mlir::Value lowerShuffle(Lowering &lowering, simt::ShuffleOp op);
 void lowerBarrier(Lowering &lowering, simt::BarrierOp op);
+enum class BarrierPart { Arrive, Wait };
+/// Emits one part of a barrier of all threads that orders shared memory.
+void emitBarrierPart(Lowering &lowering, BarrierPart part);
+// SplitBarriers.cpp
+/// Replaces barriers by two parts where something that takes long lies in between.
+void splitBarriers(Lowering &lowering);
 // LowerMatrix.cpp
 /// Fails where the machine does not have the instruction that a pass has chosen.
 mlir::LogicalResult lowerMmaFragment(Lowering &lowering, simt::MmaFragmentOp op);

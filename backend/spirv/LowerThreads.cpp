@@ -112,13 +112,28 @@ Value tw::spirv::lowerShuffle(Lowering &lowering, simt::ShuffleOp op) {
 namespace {
 /// Numbers of SPIR-V ("Scope <id>", "Memory Semantics <id>").
 enum Scope : int64_t { kAllDevices = 0, kDevice = 1, kWorkgroup = 2, kSubgroup = 3 };
-enum Semantics : int64_t { kAcquireRelease = 0x8, kSharedMemory = 0x100, kGlobalMemory = 0x200 };
+enum Semantics : int64_t {
+  kAcquire = 0x2,
+  kRelease = 0x4,
+  kAcquireRelease = 0x8,
+  kSharedMemory = 0x100,
+  kGlobalMemory = 0x200
+};
 } // namespace
 
 static Scope scopeOf(tile::MemoryScope scope) {
   if (scope == tile::MemoryScope::CTA)
     return kWorkgroup;
   return scope == tile::MemoryScope::GPU ? kDevice : kAllDevices;
+}
+
+void tw::spirv::emitBarrierPart(Lowering &lowering, BarrierPart part) {
+  StringRef name = part == BarrierPart::Arrive ? "_Z33__spirv_ControlBarrierArriveINTELiii"
+                                               : "_Z31__spirv_ControlBarrierWaitINTELiii";
+  Semantics order = part == BarrierPart::Arrive ? kRelease : kAcquire;
+  callBuiltin(lowering, {name, /*isConvergent=*/true, /*hasEffects=*/true}, Type(),
+              {constantI32(lowering, kWorkgroup), constantI32(lowering, kWorkgroup),
+               constantI32(lowering, order | kSharedMemory)});
 }
 
 void tw::spirv::lowerBarrier(Lowering &lowering, simt::BarrierOp op) {

@@ -107,7 +107,9 @@ void SpirvTarget::addPasses(StagedPasses &passes, const CompileOptions &options)
 static void allowExtensions() {
   llvm::cl::Option *allowed = llvm::cl::getRegisteredOptions().lookup("spirv-ext");
   if (allowed && allowed->getNumOccurrences() == 0)
-    allowed->addOccurrence(0, "spirv-ext", "+SPV_INTEL_subgroup_matrix_multiply_accumulate");
+    allowed->addOccurrence(0, "spirv-ext",
+                           "+SPV_INTEL_subgroup_matrix_multiply_accumulate,"
+                           "+SPV_INTEL_split_barrier");
 }
 
 /// Begins to generate SPIR-V, in one thread at a time: LLVM 22 keeps the module's state in static

@@ -26,6 +26,7 @@ static constexpr SpirvArch kArchs[] = {
      .registers = 128,
      .lineBytes = 64,
      .dividesCorrectly = true,
+     .splitsBarriers = true,
      .matrixUnit = MatrixUnit::Halves},
     {.name = "xe2",
      .warpSize = 16,
@@ -34,6 +35,7 @@ static constexpr SpirvArch kArchs[] = {
      .registers = 128,
      .lineBytes = 64,
      .dividesCorrectly = true,
+     .splitsBarriers = true,
      .matrixUnit = MatrixUnit::Tf32},
     {.name = "xe-hpc",
      .warpSize = 16,
@@ -42,6 +44,7 @@ static constexpr SpirvArch kArchs[] = {
      .registers = 128,
      .lineBytes = 64,
      .dividesCorrectly = true,
+     .splitsBarriers = true,
      .matrixUnit = MatrixUnit::Tf32},
 };
 

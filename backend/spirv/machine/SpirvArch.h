@@ -28,6 +28,7 @@ struct SpirvArch {
   unsigned registers;            // of 32 bits that a work-item may have
   unsigned lineBytes;            // that global memory keeps together
   bool dividesCorrectly = false; // float32, and its square roots, where a build asks for it
+  bool splitsBarriers = false;   // into arriving and waiting
   MatrixUnit matrixUnit = MatrixUnit::None; // of which a subgroup is one row of sums
 };
 

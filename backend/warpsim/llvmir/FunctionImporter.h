@@ -111,7 +111,7 @@ private:
   // OpenClFunctions.cpp.
   bool importOpenCl(llvm::CallInst &call, llvm::StringRef name);
   bool importOpenClNumber(llvm::CallInst &call, llvm::StringRef name);
-  void importControlBarrier(llvm::CallInst &call);
+  void importControlBarrier(llvm::CallInst &call, bool arrives, bool waits);
   void importMatrixProduct(llvm::CallInst &call);
   Operands exchangeWords(llvm::Type *type, const Operands &values, WaveOp op, Operands before,
                          Operands after);

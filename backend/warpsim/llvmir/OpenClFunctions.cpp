@@ -36,8 +36,9 @@ static Scope scopeNumbered(uint64_t number) {
   return scopes[std::min<uint64_t>(number, 3)];
 }
 
-/// A barrier, with the fences on both sides that its semantics are (SPIR-V, "Memory Semantics").
-void FunctionImporter::importControlBarrier(llvm::CallInst &call) {
+/// A barrier, with the fences on both sides that its semantics are (SPIR-V, "Memory Semantics"), or
+/// one of the parts of SPV_INTEL_split_barrier.
+void FunctionImporter::importControlBarrier(llvm::CallInst &call, bool arrives, bool waits) {
   constexpr uint64_t subgroup = 3, sharedMemory = 0x100, globalMemory = 0x200;
   bool isOfWave = constantOf(call, 0) == subgroup;
   uint64_t semantics = constantOf(call, 2);
@@ -48,11 +49,20 @@ void FunctionImporter::importControlBarrier(llvm::CallInst &call) {
     made.coversShared = semantics & sharedMemory;
     made.coversGlobal = semantics & globalMemory;
   };
-  fence(Order::Release, scopeNumbered(constantOf(call, 1)));
-  if (isOfWave)
+  if (arrives)
+    fence(Order::Release, scopeNumbered(constantOf(call, 1)));
+  if (!waits) {
+    emit(Op::WaveSignal, Type::None, {}, {});
+    return;
+  }
+  if (isOfWave) {
     emitWave(WaveOp::Barrier, {}, {});
-  else
-    emit(Op::BarSync, Type::None, {}, {}).isAligned = true;
+  } else {
+    Instruction &barrier = emit(Op::BarSync, Type::None, {}, {});
+    barrier.isAligned = true;
+    if (!arrives)
+      barrier.order = Order::Acquire;
+  }
   fence(Order::Acquire, scopeNumbered(constantOf(call, 0)));
 }
 
@@ -121,8 +131,11 @@ static const char *functionNamed(llvm::StringRef name) {
 bool FunctionImporter::importOpenCl(llvm::CallInst &call, llvm::StringRef name) {
   if (importOpenClNumber(call, name))
     return true;
-  if (name == "_Z22__spirv_ControlBarrieriii") {
-    importControlBarrier(call);
+  bool isBarrier = name == "_Z22__spirv_ControlBarrieriii";
+  bool arrives = isBarrier || name == "_Z33__spirv_ControlBarrierArriveINTELiii";
+  bool waits = isBarrier || name == "_Z31__spirv_ControlBarrierWaitINTELiii";
+  if (arrives || waits) {
+    importControlBarrier(call, arrives, waits);
     return true;
   }
   if (name.starts_with("_Z45__spirv_SubgroupMatrixMultiplyAccumulateINTEL")) {

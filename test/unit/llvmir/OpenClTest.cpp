@@ -15,6 +15,8 @@ static std::string withDeclarations(const std::string &body) {
                 "declare float @_Z4exp2f(float)\n"
                 "declare i32 @_Z9get_colorv()\n"
                 "declare void @_Z22__spirv_ControlBarrieriii(i32, i32, i32)\n"
+                "declare void @_Z33__spirv_ControlBarrierArriveINTELiii(i32, i32, i32)\n"
+                "declare void @_Z31__spirv_ControlBarrierWaitINTELiii(i32, i32, i32)\n"
                 "define void @rest() {\n  ret void\n";
 }
 
@@ -98,6 +100,19 @@ TEST(OpenCl, BarriersOrderWhatTheirSemanticsName) {
     EXPECT_EQ(kindsOfTrade(arch, barrier(kWorkgroup, kAcquireRelease | kGlobal)), "race-raw")
         << arch;
     EXPECT_NE(kindsOfTrade(arch, barrier(kSubgroup, kAcquireRelease | kShared)), "") << arch;
+  }
+}
+
+/// Threads arrive with what they have done before; what they do until they wait is not ordered.
+TEST(OpenCl, ASplitBarrierOrdersWhatIsBeforeTheArrival) {
+  std::string arrive =
+                  "  call void @_Z33__spirv_ControlBarrierArriveINTELiii(i32 2, i32 2, i32 260)\n",
+              wait = "  call void @_Z31__spirv_ControlBarrierWaitINTELiii(i32 2, i32 2, i32 258)\n",
+              store = "  store i32 %tid, ptr addrspace(3) %mine, align 4\n";
+  for (const char *arch : {"xe-hpg", "xe-hpc"}) {
+    EXPECT_EQ(kindsOfTrade(arch, arrive + wait), "") << arch;
+    EXPECT_EQ(kindsOfTrade(arch, arrive + store + wait), "race-raw") << arch;
+    EXPECT_EQ(kindsOfTrade(arch, wait), "barrier-misuse race-raw") << arch;
   }
 }
 

@@ -6,6 +6,7 @@ installed.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from typing import Any
 
@@ -24,6 +25,7 @@ CAPABILITY, ENTRY_POINT, EXECUTION_MODE = 17, 15, 16
 ATOMIC_ADD, ATOMIC_SWAP = 234, 230
 LOCAL_SIZE, CONTRACTION_OFF, SUBGROUP_SIZE = 17, 31, 35
 FLOAT16, FLOAT64, LONG_ATOMICS = 9, 10, 12
+ARRIVE, WAIT, SPLIT_BARRIER = 6142, 6143, 6141  # SPV_INTEL_split_barrier
 
 
 def module_of(compiled: Any) -> bytes:
@@ -106,3 +108,33 @@ def test_modules_of_one_process_share_no_labels(compiler: None) -> None:
         for name in ("softmax", "add", "layer_norm"):
             module = module_of(compile_for("generic16", name, device="spirv", BLOCK=block))
             validate(module)
+
+
+def barriers_of(row: str, name: str, **changes: Any) -> tuple[list[str], Counter[int]]:
+    """The barriers and products of a kernel as LLVM IR has them, in order, and the module's instructions."""
+    compiled = compile_for(row, name, device="spirv", **changes)
+    module = module_of(compiled)
+    validate(module)
+    counts = counts_of(module)
+    assert (SPLIT_BARRIER in capabilities_of(module)) == (counts[ARRIVE] > 0)
+    words = r"call .*(Barrier(?:Arrive|Wait|iii)|SubgroupMatrixMultiply)"
+    return re.findall(words, compiled.asm["llvm"]), counts
+
+
+@pytest.mark.parametrize("row", ["xe-hpg", "xe2", "xe-hpc"])
+def test_products_run_between_the_parts_of_barriers(row: str, compiler: None) -> None:
+    """The loop waits for what others have read of the iteration before, and has arrived there before its
+    products."""
+    order, counts = barriers_of(row, "matmul", BM=32, BN=32, num_stages=1)
+    assert counts[ARRIVE] == counts[WAIT] >= 2
+    first = order.index("SubgroupMatrixMultiply")
+    assert order[:2] == ["BarrierArrive", "BarrierWait"], "one arrives before the loop, and waits in it"
+    assert order[first - 1] == "BarrierArrive"
+    behind = [word for word in order[first:] if word != "SubgroupMatrixMultiply"]
+    assert behind[0] == "BarrierWait", "the last iteration's arrival is waited for behind the loop"
+
+
+def test_barriers_stay_whole_where_nothing_runs_in_between(compiler: None) -> None:
+    for row, name in (("xe-hpc", "softmax"), ("generic16", "matmul"), ("generic32", "matmul")):
+        order, counts = barriers_of(row, name)
+        assert "Barrieriii" in order and counts[ARRIVE] == counts[WAIT] == 0, (row, order)
