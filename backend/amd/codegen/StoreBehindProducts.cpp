@@ -1,12 +1,15 @@
 // Keeps what waits for loads of global memory behind the products of their step: the tiles of the
-// next step go to shared memory when most of the time that loads take has passed.
+// next step go to shared memory when most of the time that loads take has passed. The barrier in
+// front of them is split around the last products where it can be.
 #include "backend/amd/codegen/MatrixInstructions.h"
 #include "backend/amd/codegen/Passes.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/IntrinsicsAMDGPU.h"
+#include "llvm/IR/MemoryModelRelaxationAnnotations.h"
 #include "llvm/IR/Module.h"
+#include <optional>
 
 using namespace llvm;
 using namespace tw::amd;
@@ -48,6 +51,75 @@ static Instruction *findLastProducts(BasicBlock &block) {
   return isStep && loadsAhead && loadsAhead <= kMostLoads && storesBehind && !products.empty()
              ? products[products.size() * 3 / 4]
              : nullptr;
+}
+
+namespace {
+/// A barrier of a work-group, as LowerBarriers emits it: a release of shared memory, a wait for
+/// this wave's accesses of it, the barrier.
+struct Barrier {
+  FenceInst *release;
+  IntrinsicInst *wait, *barrier;
+};
+} // namespace
+
+static IntrinsicInst *callOf(Instruction *instruction, Intrinsic::ID id) {
+  auto *call = dyn_cast_or_null<IntrinsicInst>(instruction);
+  return call && call->getIntrinsicID() == id ? call : nullptr;
+}
+
+/// Matches a barrier of a machine that has signals and waits apart; gfx12's wait says which has.
+static std::optional<Barrier> matchBarrier(Instruction &instruction) {
+  IntrinsicInst *barrier = callOf(&instruction, Intrinsic::amdgcn_s_barrier);
+  IntrinsicInst *wait =
+      barrier ? callOf(barrier->getPrevNode(), Intrinsic::amdgcn_s_wait_dscnt) : nullptr;
+  auto *release = wait ? dyn_cast_or_null<FenceInst>(wait->getPrevNode()) : nullptr;
+  if (!release || !MMRAMetadata(*release).hasTag("amdgpu-synchronize-as", "local"))
+    return std::nullopt;
+  return Barrier{release, wait, barrier};
+}
+
+/// Moves the release and a signal in front of a product, and leaves the wait for the other waves
+/// where the barrier was.
+static void split(const Barrier &barrier, Instruction *product) {
+  barrier.release->moveBefore(product->getIterator());
+  barrier.wait->moveBefore(product->getIterator());
+  IRBuilder<> builder(product);
+  builder.SetCurrentDebugLocation(barrier.barrier->getDebugLoc());
+  // The scheduler would move signal and wait together again.
+  builder.CreateIntrinsic(Intrinsic::amdgcn_s_barrier_signal, {}, {builder.getInt32(-1)});
+  builder.CreateIntrinsic(Intrinsic::amdgcn_sched_barrier, {}, {builder.getInt32(0)});
+  builder.SetInsertPoint(barrier.barrier);
+  builder.CreateIntrinsic(Intrinsic::amdgcn_sched_barrier, {}, {builder.getInt32(0)});
+  builder.CreateIntrinsic(Intrinsic::amdgcn_s_barrier_wait, {}, {builder.getInt16(-1)});
+  barrier.barrier->eraseFromParent();
+}
+
+/// Splits a block's barrier around the last quarter of its products, if all of these stand between
+/// the last access of memory and it. Blocks with others, as in an attention, have no registers for
+/// operands that are read before the signal.
+static void splitBarriers(BasicBlock &block) {
+  constexpr unsigned fewest = 4; // products that are worth it
+  SmallVector<Instruction *> products;
+  size_t total = count_if(block, isMatrixInstruction);
+  for (Instruction &instruction : make_early_inc_range(block)) {
+    if (std::optional<Barrier> barrier = matchBarrier(instruction)) {
+      if (products.size() >= fewest && products.size() == total)
+        split(*barrier, products[products.size() * 3 / 4]);
+      products.clear();
+    } else if (isMatrixInstruction(instruction)) {
+      products.push_back(&instruction);
+    } else if (instruction.mayReadOrWriteMemory() && !isGlobalLoad(instruction) &&
+               !isa<FenceInst>(instruction) &&
+               !callOf(&instruction, Intrinsic::amdgcn_s_wait_dscnt)) {
+      products.clear();
+    }
+  }
+}
+
+void tw::amd::splitBarriers(Module &module) {
+  for (Function &function : module)
+    for (BasicBlock &block : function)
+      ::splitBarriers(block);
 }
 
 void tw::amd::storeBehindProducts(Module &module) {

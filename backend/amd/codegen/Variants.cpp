@@ -26,6 +26,7 @@ static constexpr ModulePass
     kScheduleSteps = {"schedule-steps", "steps of loops start direct copies first", scheduleSteps},
     kStoreBehind = {"store-behind-products", "steps of loops store tiles behind their products",
                     storeBehindProducts},
+    kSplitBarriers = {"split-barriers", "waves signal before their last products", splitBarriers},
     kMixHalves = {"mix-halves", "f32 + f16 becomes a fused product with 1", mixHalves},
     kExchangeHalves = {"exchange-halves", "words of halves of others are made by v_perm",
                        exchangeHalves},
@@ -72,9 +73,9 @@ static constexpr CodeVariant kWithAccumulation[] = {
 
 //===-- Without: fewer registers at a higher and higher cost in time.
 
-static constexpr ModulePass kFirst[] = {kSetVersion,     kMarkAtomics,   kExpandDifferences,
-                                        kSeparateCopies, kScheduleSteps, kMixHalves,
-                                        kExchangeHalves, kAfterProducts};
+static constexpr ModulePass kFirst[] = {kSetVersion,     kMarkAtomics,    kExpandDifferences,
+                                        kSeparateCopies, kScheduleSteps,  kSplitBarriers,
+                                        kMixHalves,      kExchangeHalves, kAfterProducts};
 static constexpr ModulePass kRematerialized[] = {kSetVersion,     kMarkAtomics, kExpandDifferences,
                                                  kSeparateCopies, kMixHalves,   kExchangeHalves,
                                                  kShareOffsets,   kBeforeLoops, kGroupReads};

@@ -269,7 +269,7 @@ static void executeOfWave(Cta &cta, Warp &warp, const Instruction &instruction, 
   else if (instruction.op == Op::WaveLane)
     executeWaveLane(warp, instruction, active, cta.launch.program);
   else
-    ++cta.coverage.numSignals[warp.index];
+    noteSignal(cta, warp);
 }
 
 static bool isOfBulk(Op op) { return op >= Op::MbarrierInitFence && op <= Op::BulkWaitRead; }

@@ -13,6 +13,9 @@ struct WarpCoverage {
   bool isReleasedToWave = false; // a fence released its accesses, and none has acquired them
   bool joinsWave = false;        // one has: the wave's lanes are ordered
   uint32_t releasedClock = 0;
+  bool hasSignalled = false; // the first half of a barrier that it has not passed
+  bool isLate = false;       // has released since, which that barrier does not hand on
+  uint32_t signalClock = 0;  // what it had released then
 };
 
 /// By memory, shared and global, then by warp. Empty where barriers order by themselves.

@@ -23,6 +23,7 @@ static void fenceHalf(WarpCoverage &warp, unsigned index, Clocks &clocks, Order 
   if (!releases(order))
     return;
   if (warp.isDirty) {
+    warp.isLate |= warp.hasSignalled;
     warp.releasedClock = clocks.clock(index);
     clocks.advance(index);
   }
@@ -105,11 +106,24 @@ static void joinReleased(Cta &cta, Clocks &clocks, const std::vector<WarpCoverag
   std::vector<LaneMask> clean(warps.size()), everyone(warps.size());
   for (unsigned index = 0; index < warps.size(); ++index) {
     const WarpCoverage &warp = warps[index];
-    released[index] = warp.isDirty ? warp.releasedClock : clocks.clock(index);
+    bool isClean = !warp.isDirty && !warp.isLate;
+    released[index] = isClean       ? clocks.clock(index)
+                      : warp.isLate ? warp.signalClock
+                                    : warp.releasedClock;
     everyone[index] = cta.warps[index].lanes;
-    clean[index] = warp.isDirty ? 0 : everyone[index];
+    clean[index] = isClean ? everyone[index] : 0;
   }
   clocks.joinReleased(released, clean, everyone);
+}
+
+void tw::warpsim::noteSignal(Cta &cta, const Warp &warp) {
+  ++cta.coverage.numSignals[warp.index];
+  for (bool isShared : {true, false}) {
+    WarpCoverage &coverage = cta.coverage.ofMemory[!isShared][warp.index];
+    uint32_t clock = cta.clocksOf(isShared).clock(warp.index);
+    coverage.hasSignalled = true;
+    coverage.signalClock = coverage.isDirty ? coverage.releasedClock : clock;
+  }
 }
 
 void tw::warpsim::coverBarrier(Cta &cta) {
@@ -119,14 +133,16 @@ void tw::warpsim::coverBarrier(Cta &cta) {
     bool isAny = std::ranges::any_of(warps, &WarpCoverage::hasReleased);
     if (!isAny)
       continue;
-    bool isAll = std::ranges::none_of(warps, &WarpCoverage::isDirty);
+    bool isAll = std::ranges::none_of(
+        warps, [](const WarpCoverage &warp) { return warp.isDirty || warp.isLate; });
     if (isAll)
       clocks.joinAll();
     else
       joinReleased(cta, clocks, warps);
     for (WarpCoverage &warp : warps) {
       warp.isUnacquired |= isAll;
-      warp.hasReleased = false;
+      warp.hasReleased = warp.isLate;
+      warp.hasSignalled = warp.isLate = false;
       warp.releasedClock = isAll ? 0 : warp.releasedClock;
       warp.joinsWave &= !isAll;
       warp.isReleasedToWave &= !isAll;

@@ -46,6 +46,8 @@ void executeWaveLane(Warp &warp, const Instruction &instruction, LaneMask active
 
 // Coverage.cpp: what fences and barriers order.
 void executeWaveFence(const Wave &wave, const Instruction &instruction);
+/// Executes the first half of a barrier: it hands on what fences have released up to here.
+void noteSignal(Cta &cta, const Warp &warp);
 void coverBarrier(Cta &cta);
 /// Before a warp's lanes access a memory. True when the access is one that nothing orders after the
 /// last barrier: a fence that acquires is missing.
