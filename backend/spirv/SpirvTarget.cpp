@@ -38,6 +38,10 @@ static void initializeSpirv() {
   std::call_once(isRegistered, registerWithLlvm, registerSpirv);
 }
 
+// Loops get counters of as many bits as a mask keeps (i2), which LLVM 22's legalization for SPIR-V
+// widens without the mask: they no longer wrap. Drivers reduce loops themselves.
+static constexpr llvm::StringLiteral kUnusedPasses[] = {"Loop Strength Reduction"};
+
 namespace {
 class SpirvTarget final : public Target {
 public:
@@ -46,6 +50,7 @@ public:
     machine.triple = "spirv64v1.4-unknown-unknown";
     machine.initialize = initializeSpirv;
     machine.provides = spirv::isBuiltin;
+    machine.unusedPasses = kUnusedPasses;
     spirv::addPasses(machine, arch, code == SpirvCode::Ir);
   }
   std::string name() const override { return "spirv:" + arch.name.str(); }

@@ -357,3 +357,25 @@ def test_ragged_bags_of_rows(rng: np.random.Generator) -> None:
     rows = np.where(places[:, None] >= 0, table.astype(float)[places], 0)
     expected = [rows[a:b].sum(0) for a, b in zip(begins, begins[1:], strict=False)]
     np.testing.assert_allclose(out, expected, rtol=1e-5, atol=1e-5)
+
+
+@tw.jit
+def scores(out, q, k, M: tw.constexpr, N: tw.constexpr, D: tw.constexpr):
+    m, n, d = tw.arange(0, M), tw.arange(0, N), tw.arange(0, D)
+    left = tw.load(q + m[:, None] * D + d[None, :])
+    right = tw.load(k + n[None, :] * D + d[:, None])
+    tw.store(out + m[:, None] * N + n[None, :], tw.dot(left, right))
+
+
+@pytest.mark.parametrize("shape", [(16, 16, 64), (32, 16, 64), (64, 64, 64), (64, 16, 32)])
+@pytest.mark.parametrize("num_warps", [2, 4, 8])
+def test_products_of_rows_by_rows(
+    num_warps: int, shape: tuple[int, int, int], rng: np.random.Generator
+) -> None:
+    """Places in shared memory are masks of the loop's counter: a driver reads others if the counter is
+    narrower than it was."""
+    rows, columns, depth = shape
+    q, k = (rng.standard_normal((count, depth)).astype(np.float16) for count in (rows, columns))
+    out = empty((rows, columns))
+    scores[(1,)](out, q, k, *shape, num_warps=num_warps)
+    np.testing.assert_allclose(out, q.astype(float) @ k.astype(float).T, rtol=1e-4, atol=1e-3)
