@@ -40,8 +40,8 @@ void scheduleSteps(llvm::Module &module);
 /// products: LLVM's scheduler would let the first of them wait for the loads.
 void storeBehindProducts(llvm::Module &module);
 
-/// Splits barriers of gfx12 that follow products into a signal in front of the last quarter of these
-/// and a wait behind them, so that waves do not stand still until the last one arrives.
+/// Splits barriers of gfx12 that follow products into a signal in front of the last quarter of
+/// these and a wait behind them, so that waves do not stand still until the last one arrives.
 void splitBarriers(llvm::Module &module);
 
 /// Fuses sums of f32 with numbers extended from f16 to products with 1: `v_fma_mix_f32` takes
