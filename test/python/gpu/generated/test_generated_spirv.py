@@ -25,6 +25,7 @@ CAPABILITY, ENTRY_POINT, EXECUTION_MODE = 17, 15, 16
 ATOMIC_ADD, ATOMIC_SWAP = 234, 230
 LOCAL_SIZE, CONTRACTION_OFF, SUBGROUP_SIZE = 17, 31, 35
 FLOAT16, FLOAT64, LONG_ATOMICS = 9, 10, 12
+PHI, INTEGER = 245, 21
 ARRIVE, WAIT, SPLIT_BARRIER = 6142, 6143, 6141  # SPV_INTEL_split_barrier
 
 
@@ -108,6 +109,29 @@ def test_modules_of_one_process_share_no_labels(compiler: None) -> None:
         for name in ("softmax", "add", "layer_norm"):
             module = module_of(compile_for("generic16", name, device="spirv", BLOCK=block))
             validate(module)
+
+
+@tw.jit
+def rows_by_rows(out, a, b, M: tw.constexpr, N: tw.constexpr, K: tw.constexpr):
+    m, n, k = tw.arange(0, M), tw.arange(0, N), tw.arange(0, K)
+    left = tw.load(a + m[:, None] * K + k[None, :])
+    right = tw.load(b + n[None, :] * K + k[:, None])
+    tw.store(out + m[:, None] * N + n[None, :], tw.dot(left, right))
+
+
+@pytest.mark.parametrize("row", ["generic16", "generic32"])
+@pytest.mark.parametrize("shape", [(16, 16, 64), (32, 16, 64), (64, 64, 64)])
+@pytest.mark.parametrize("num_warps", [4, 8])
+def test_counters_of_loops_are_no_narrower_than_they_were(
+    num_warps: int, shape: tuple[int, int, int], row: str, compiler: None
+) -> None:
+    """One of two bits, in which places in shared memory are counted, would no longer wrap as a byte."""
+    types = {"out": "*fp32:16", "a": "*fp16:16", "b": "*fp16:16"}
+    constants = dict(zip("MNK", shape, strict=True))
+    compiled = rows_by_rows.compile(types, constants, device=f"spirv:{row}", num_warps=num_warps)
+    instructions = list(instructions_of(module_of(compiled)))
+    narrow = {operands[0] for number, operands in instructions if number == INTEGER and operands[1] < 32}
+    assert not [operands for number, operands in instructions if number == PHI and operands[0] in narrow]
 
 
 def barriers_of(row: str, name: str, **changes: Any) -> tuple[list[str], Counter[int]]:
