@@ -65,20 +65,9 @@ static void divide(Staging &staging, Passage passage) {
   passage.buffer.erase();
 }
 
-static bool hasLoop(Operation *op) {
-  return op
-      ->walk([=](LoopLikeOpInterface loop) {
-        return loop == op ? WalkResult::advance() : WalkResult::interrupt();
-      })
-      .wasInterrupted();
-}
-
-/// Returns true if an innermost loop uses the buffer. One around it, as over the tiles of a
-/// persistent kernel, runs as often as what stands behind the inner one.
 static bool isOfLoop(AllocSharedOp buffer) {
   return llvm::any_of(buffer->getUsers(), [](Operation *user) {
-    auto loop = user->getParentOfType<LoopLikeOpInterface>();
-    return loop && !hasLoop(loop);
+    return user->getParentOfType<LoopLikeOpInterface>() != nullptr;
   });
 }
 
