@@ -27,7 +27,7 @@ import spirv_modules  # noqa: E402
 import store_hazards  # noqa: E402
 from fake_native import FakeNative  # noqa: E402
 from gpus import GPUS, prepare_gpu  # noqa: E402
-from sampled import OPENCL, SHARES, SPIRV, XE, is_sampled  # noqa: E402
+from sampled import OPENCL, SHARES, XE, is_sampled  # noqa: E402
 
 assemblers.pin()
 
@@ -91,16 +91,15 @@ def compiler() -> None:
 
 def device_of(item: pytest.Item) -> str | None:
     """The device that a test gets from the fixture below, or from `gpu/conftest.py`; None where its own
-    parameters name one, unless that is OpenCL's."""
+    parameters name one."""
     parameters = getattr(getattr(item, "callspec", None), "params", {})
     if "simulator" in parameters:
         return parameters["simulator"]
     definitions = getattr(item, "_fixtureinfo").name2fixturedefs.get("device", ())
     code = getattr(getattr(definitions[-1], "func"), "__code__", None) if definitions else None
-    device = parameters.get("device")
-    if code is None or (code.co_filename != __file__ and device not in (*SPIRV, *OPENCL)):
+    if code is None or code.co_filename != __file__:
         return None
-    return device
+    return parameters.get("device")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
