@@ -63,8 +63,10 @@ RankedTensorType tw::simt::partiallyReducedType(Type tile, unsigned axis) {
 }
 
 LogicalResult SharedType::verify(function_ref<InFlightDiagnostic()> emitError,
-                                 ArrayRef<int64_t> shape, Type, LayoutAttr layout) {
+                                 ArrayRef<int64_t> shape, Type element, LayoutAttr layout) {
   const LinearLayout &value = layout.getValue();
+  if (!element.isIntOrFloat() && !isa<tile::PtrType>(element))
+    return emitError() << "a buffer holds numbers or pointers of tiles, not " << element;
   if (ArrayRef<int64_t>(value.shape()) != shape)
     return emitError() << "the layout is of another shape than the buffer";
   for (Place place : {Place::Register, Place::Lane, Place::Warp, Place::Cta, Place::Step})

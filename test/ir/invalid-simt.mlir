@@ -69,6 +69,11 @@ func.func @buffer(%b: !simt.shared<[2], f32, #tile.layout<[2] register = [[1]]>>
 
 // -----
 
+// expected-error @below {{a buffer holds numbers or pointers of tiles, not '!llvm.ptr'}}
+func.func private @buffer_of_pointers() -> !simt.shared<[1], !llvm.ptr, #tile.layout<[1] offset = []>>
+
+// -----
+
 // expected-error @below {{a buffer holds every element once}}
 func.func @holes(%b: !simt.shared<[4], f32, #tile.layout<[4] offset = [[1]]>>) {
   return
