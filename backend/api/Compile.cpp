@@ -184,8 +184,7 @@ static Product makeInterruptibly(std::shared_ptr<const Request> request,
   return none;
 }
 
-/// The kernel on its device; null with a reason in `reports`. A kernel with a warning there did not
-/// load as it is stored, and its device has made it again.
+/// The kernel on its device; null with a reason in `reports`, or made again with a warning there.
 static std::shared_ptr<CompiledKernel> load(const std::string &key,
                                             const std::shared_ptr<Device> &device,
                                             Artifact artifact, Origin origin,
@@ -221,8 +220,7 @@ static std::shared_ptr<CompiledKernel> loadFromDisk(const std::string &key,
   if (decodeStored(*bytes, artifact))
     kernel = load(key, device, std::move(artifact), Origin::Disk, failures);
   // A device without memory, for example, says nothing against what is stored.
-  bool isDeviceAtFault = !failures.empty() && failures.front().kind != "internal";
-  if (kernel ? !failures.empty() : !isDeviceAtFault)
+  if (kernel ? !failures.empty() : failures.empty() || failures.front().kind == "internal")
     cache.remove(key);
   if (kernel && !failures.empty())
     service().noteDamaged(failures.front().message);

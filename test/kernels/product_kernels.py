@@ -423,3 +423,12 @@ def ragged_matmul(a, b, out, lengths, K, M: tl.constexpr, N: tl.constexpr, BK: t
         kept = (k[:, None] < longest) & ((n[None, :] + k[:, None]) % 3 != 0)
         acc = tl.dot(x, tl.load(b + k[:, None] * N + n[None, :], mask=kept, other=1.0), acc)
     tl.store(out + m[:, None] * N + n[None, :], acc)
+
+
+@triton.jit
+def rows_by_rows(out, a, b, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
+    """out [M, N] = a [M, K] times the transposed b [N, K]."""
+    m, n, k = tl.arange(0, M), tl.arange(0, N), tl.arange(0, K)
+    left = tl.load(a + m[:, None] * K + k[None, :])
+    right = tl.load(b + n[None, :] * K + k[:, None])
+    tl.store(out + m[:, None] * N + n[None, :], tl.dot(left, right))

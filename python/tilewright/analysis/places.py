@@ -36,7 +36,7 @@ class Comparison(NamedTuple):
 
 
 def derived(operation: Operation, inputs: list[Place], folded: Folded) -> Place | None:
-    """What an operation on numbers and pointers gives; None where that is not known."""
+    """The result of an operation on numbers and pointers; None where it is not known."""
     name, rank, first = operation.name, len(operation.type.shape), inputs[0]
     if name in _CASTS or name == "tile.broadcast":
         return first

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
+from product_kernels import rows_by_rows
 from sampled import OPENCL, SPIRV
 
 import tilewright as tw
@@ -359,14 +360,6 @@ def test_ragged_bags_of_rows(rng: np.random.Generator) -> None:
     np.testing.assert_allclose(out, expected, rtol=1e-5, atol=1e-5)
 
 
-@tw.jit
-def scores(out, q, k, M: tw.constexpr, N: tw.constexpr, D: tw.constexpr):
-    m, n, d = tw.arange(0, M), tw.arange(0, N), tw.arange(0, D)
-    left = tw.load(q + m[:, None] * D + d[None, :])
-    right = tw.load(k + n[None, :] * D + d[:, None])
-    tw.store(out + m[:, None] * N + n[None, :], tw.dot(left, right))
-
-
 @pytest.mark.parametrize("shape", [(16, 16, 64), (32, 16, 64), (64, 64, 64), (64, 16, 32)])
 @pytest.mark.parametrize("num_warps", [2, 4, 8])
 def test_products_of_rows_by_rows(
@@ -377,5 +370,5 @@ def test_products_of_rows_by_rows(
     rows, columns, depth = shape
     q, k = (rng.standard_normal((count, depth)).astype(np.float16) for count in (rows, columns))
     out = empty((rows, columns))
-    scores[(1,)](out, q, k, *shape, num_warps=num_warps)
+    rows_by_rows[(1,)](out, q, k, *shape, num_warps=num_warps)
     np.testing.assert_allclose(out, q.astype(float) @ k.astype(float).T, rtol=1e-4, atol=1e-3)

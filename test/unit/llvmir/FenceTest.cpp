@@ -149,7 +149,7 @@ TEST(Fence, ASplitBarrierWaitsForItsSignal) {
               wait = "  call void @llvm.amdgcn.s.barrier.wait(i16 -1)\n";
   EXPECT_EQ(kindsOf(tradedBy(kRelease + signal + wait + kAcquire), "gfx1201"), "");
   EXPECT_EQ(kindsOf(tradedBy(kRelease + wait + kAcquire), "gfx1201"), "barrier-misuse");
-  // What is released behind the signal may still be on its way.
+  // A store that is released behind the signal may still be on its way.
   EXPECT_EQ(kindsOf(tradedBy(signal + kRelease + wait + kAcquire), "gfx1201"), "race-raw");
 }
 

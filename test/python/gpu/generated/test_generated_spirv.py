@@ -11,6 +11,7 @@ from collections import Counter
 from typing import Any
 
 import pytest
+from product_kernels import rows_by_rows
 from spirv_modules import instructions_of, validate
 
 import tilewright as tw
@@ -109,14 +110,6 @@ def test_modules_of_one_process_share_no_labels(compiler: None) -> None:
         for name in ("softmax", "add", "layer_norm"):
             module = module_of(compile_for("generic16", name, device="spirv", BLOCK=block))
             validate(module)
-
-
-@tw.jit
-def rows_by_rows(out, a, b, M: tw.constexpr, N: tw.constexpr, K: tw.constexpr):
-    m, n, k = tw.arange(0, M), tw.arange(0, N), tw.arange(0, K)
-    left = tw.load(a + m[:, None] * K + k[None, :])
-    right = tw.load(b + n[None, :] * K + k[:, None])
-    tw.store(out + m[:, None] * N + n[None, :], tw.dot(left, right))
 
 
 @pytest.mark.parametrize("row", ["generic16", "generic32"])
