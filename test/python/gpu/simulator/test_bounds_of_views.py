@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import mmap
-import platform
 import sys
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -85,15 +84,25 @@ def test_a_reversed_view_reaches_backwards(device: str) -> None:
         run(device, view, 11, step=-1)
 
 
-@pytest.mark.skipif(sys.platform != "linux" or platform.machine() != "x86_64", reason="MAP_32BIT")
+def map_page_below(limit: int) -> int:
+    """Map one page at an address below `limit` and return its address."""
+    map_memory = ctypes.CDLL(None).mmap
+    map_memory.restype = ctypes.c_void_p
+    map_memory.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long]
+    read_write, fixed_no_replace = mmap.PROT_READ | mmap.PROT_WRITE, 0x100000
+    flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | fixed_no_replace
+    # MAP_32BIT searches the second GiB only, which may be full in a large process.
+    for address in range(1 << 20, limit, 1 << 20):
+        if map_memory(address, mmap.PAGESIZE, read_write, flags, -1, 0) == address:
+            return address
+    pytest.skip(f"no free page below {limit:#x}")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="MAP_FIXED_NOREPLACE of Linux")
 @everywhere
 def test_an_array_may_lie_at_a_low_address(device: str) -> None:
-    """Buffers of AMD's GPUs may begin 2^31 bytes before it: below 0, which is at the end of 48 bits."""
-    map_memory = ctypes.CDLL(None).mmap
-    map_memory.restype, map_memory.argtypes = ctypes.c_void_p, [ctypes.c_void_p, ctypes.c_size_t] + [ctypes.c_int] * 3 + [ctypes.c_long]
-    map_32_bit = 0x40
-    address = map_memory(None, mmap.PAGESIZE, 3, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | map_32_bit, -1, 0)
-    assert address is not None and address < 1 << 31
+    """Buffers of AMD's GPUs may begin 2^31 bytes before it: below 0, at the end of 48 bits."""
+    address = map_page_below(1 << 31)
     low = np.ctypeslib.as_array((ctypes.c_float * 64).from_address(address))
     low[:] = np.arange(64)
     np.testing.assert_array_equal(run(device, low, 64), np.arange(64))
