@@ -10,6 +10,7 @@ from typing import Any, cast
 
 from ..native.targets import device_named
 from .facts import Explanation, Finding
+from .formulas import Formula
 from .instructions import inside
 from .plan import Access, LoopPlan
 from .remarks import INFORMATION
@@ -17,6 +18,7 @@ from .remarks import INFORMATION
 _SPILL_RANK, _SCATTERED_RANK, _LOOP_RANK, _UNKNOWN_RANK = 1, 2, 3, 4
 _PIPELINED, _NARROW, _CONVERTED = "TW0356", "TW0350", "TW0351"
 _ALIGNED = 16  # what launches find out of integers
+_NEIGHBOURS = "Let the innermost index run along consecutive elements."
 _VECTOR_BYTES = 16  # of the narrowest vectors of processors: less is a scalar
 
 
@@ -31,7 +33,7 @@ def derived_findings(found: Explanation) -> list[Finding]:
     findings += _scattered(found, [a for a in plan.accesses if a.line not in told])
     if device_named(found.target).is_gpu:
         return [*findings, *_loops(found, plan.loops)]
-    return [*findings, *_stack(found), *_vectors(found)]
+    return [*findings, *_gathered(found, plan.accesses), *_stack(found), *_vectors(found)]
 
 
 def _with_reason(finding: Finding, found: Explanation, accesses: list[Access]) -> Finding:
@@ -133,10 +135,32 @@ def _scattered(found: Explanation, accesses: list[Access]) -> Iterator[Finding]:
         name = f" of {access.array}" if access.array else ""
         message = f"elements{name} are {verb} {way}: {where}"
         rank = _SCATTERED_RANK if access.apart else _UNKNOWN_RANK
-        yield Finding(
-            found.file, access.line, 1, "", message, rank,
-            advice="Let the innermost index run along consecutive elements.",
-        )  # fmt: skip
+        yield Finding(found.file, access.line, 1, "", message, rank, advice=_NEIGHBOURS)
+
+
+def _gathered(found: Explanation, accesses: list[Access]) -> Iterator[Finding]:
+    """Accesses with consecutive elements along one axis whose vectors follow another axis."""
+    gathers = {
+        line
+        for line, facts in found.lines.items()
+        if any(kind.word == "gather" for kind in facts.kinds)
+    }
+    steps = {
+        (a.line, a.array, a.is_store): [s for s in a.strides if s is None or s.number != 0]
+        for a in accesses
+        if a.line in gathers and a.apart is not None and a.apart.number == 1
+    }
+    across = {key for key, known in steps.items() if known and known[-1] != Formula.of(1)}
+    for line, array, is_store in across or steps:
+        apart = [s for s in steps[line, array, is_store] if s is not None and s.number != 1]
+        if not apart:
+            continue
+        name = f" of {array}" if array else ""
+        message = (
+            f"elements{name} are {'scattered' if is_store else 'gathered'}: vectors run along the "
+            f"axis of the tile where they lie {apart[-1]} elements apart"
+        )
+        yield Finding(found.file, line, 1, "", message, _SCATTERED_RANK, advice=_NEIGHBOURS)
 
 
 _FEW_MOVES, _FEW_RANK = 8, 7

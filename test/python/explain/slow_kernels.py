@@ -107,3 +107,13 @@ def until_large(out, x, n, BLOCK: tw.constexpr):
         sums += values
         row += 1 + (tw.max(values, axis=0) > 100.0).to(tw.int32)
     tw.store(out + i, sums)
+
+
+@tw.jit
+def added_to_columns(out, x, y, n, stride, BLOCK: tw.constexpr):
+    row = tw.arange(0, BLOCK)
+    column = tw.program_id(0) * BLOCK + tw.arange(0, BLOCK)
+    mask = column[None, :] < n
+    turned = tw.load(x + row[:, None] + column[None, :] * stride, mask=mask, other=0.0)
+    straight = tw.load(y + row[:, None] * n + column[None, :], mask=mask, other=0.0)
+    tw.store(out + row[:, None] * n + column[None, :], turned + straight, mask=mask)

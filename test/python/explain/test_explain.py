@@ -31,6 +31,17 @@ def test_strided_loads_are_named_with_their_stride(device):
         assert "they lie stride elements apart" in screen
 
 
+def test_columns_that_vectors_of_rows_gather_are_named():
+    types = {"out": F32, "x": F32, "y": F32, "n": "i32", "stride": "i32"}
+    found = kernels.added_to_columns.explain(types, {"BLOCK": 64}, "cpu")
+    line = line_of(found, "turned = tw.load")
+    said = [(f.line, f.message) for f in found.findings if "gathered" in f.message]
+    assert [at for at, _ in said] == [line], said
+    assert said[0][1].startswith("elements of x are gathered")
+    assert f"line {line}" in first_screen(found)
+    assert "they lie stride elements apart" in first_screen(found)
+
+
 @pytest.mark.parametrize("device", ALL)
 def test_loads_through_indices_are_named(device):
     types = {"out": F32, "x": F32, "rows": "*i32:16", "n": I32}

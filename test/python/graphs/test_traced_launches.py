@@ -160,9 +160,6 @@ def test_what_no_operator_takes_is_refused() -> None:
         with pytest.raises(tw.LaunchError) as caught:
             make_fx(function)(torch.zeros(16))
         assert caught.value.code == "TW0443"
-    with pytest.raises(tw.LaunchError) as caught:
-        torch.fx.symbolic_trace(lambda x: add_one[(1,)](x, x, 16, 16))
-    assert caught.value.code in ("TW0405", "TW0409")
 
 
 def test_a_launch_without_tensors_is_none_of_torchs() -> None:
@@ -208,3 +205,19 @@ def test_a_changed_kernel_that_stores_to_more() -> None:
     with pytest.raises(tw.LaunchError) as caught:
         kept(torch.zeros(4), torch.zeros(4))
     assert caught.value.code == "TW0442"
+
+
+def plus_one_twice(x: Any) -> Any:
+    return plus_one(plus_one(x))
+
+
+torch.fx.wrap("plus_one_twice")
+
+
+def test_a_launch_that_torch_fx_traces_says_what_to_do() -> None:
+    x = torch.rand(100)
+    with pytest.raises(tw.LaunchError, match="while torch.fx traces .* Proxy.x.") as error:
+        torch.fx.symbolic_trace(lambda x: add_one[(1,)](x, x, 16, 16))
+    assert error.value.code == "TW0405" and "torch.fx.wrap" in error.value.hint
+    traced = torch.fx.symbolic_trace(lambda x: plus_one_twice(x) * 2)
+    torch.testing.assert_close(traced(x), (x + 2) * 2)

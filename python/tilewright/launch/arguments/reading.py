@@ -113,6 +113,14 @@ def _read_reinterpreted(value: Reinterpreted) -> Reading:
     return facts.but(type=value.dtype.short_name), bits
 
 
+def _read_proxy(value: Any) -> Reading:
+    raise ArgumentProblem(
+        "TW0405",
+        f"it has no values while torch.fx traces the function: it is a {value}",
+        "torch.fx.wrap keeps a function that launches as one node; torch.compile and torch.export need nothing",
+    )
+
+
 # How arguments of exactly a type are read; read_argument fills it for subclasses and libraries.
 READERS: dict[type, Callable[[Any], Reading]] = {
     int: _read_int,
@@ -152,6 +160,8 @@ def _find_reader(kind: type, value: Any) -> Callable[[Any], Reading]:
         return read_constant
     if is_of_jax(kind) and hasattr(value, "aval"):
         return read_jax
+    if any(cls.__module__ == "torch.fx.proxy" for cls in kind.__mro__):
+        return _read_proxy
     if hasattr(kind, "__dlpack__") and hasattr(kind, "__dlpack_device__"):
         return read_dlpack
     if hasattr(value, "__cuda_array_interface__"):
