@@ -67,6 +67,7 @@ def matmul_at(a, b, c, M, N, K, m0, n0, BM: tl.constexpr, BN: tl.constexpr, BK: 
 def matmuls_by_address(
     a_addresses, b_addresses, c_addresses, sizes, count, a0, a1, a2, b0, b1, b2, c0, c1, c2,
     PROGRAMS: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr,
+    RESULT: tl.constexpr = tl.float32,
 ):  # fmt: skip
     """Products whose matrices are found by address; they are arguments only so that the simulator
     knows them."""
@@ -78,7 +79,7 @@ def matmuls_by_address(
         while tile >= first and tile < first + tiles:
             a = tl.load(a_addresses + g).to(tl.pointer_type(tl.float16))
             b = tl.load(b_addresses + g).to(tl.pointer_type(tl.float16))
-            c = tl.load(c_addresses + g).to(tl.pointer_type(tl.float32))
+            c = tl.load(c_addresses + g).to(tl.pointer_type(RESULT))
             m0 = (tile - first) // tl.cdiv(N, BN) * BM
             n0 = (tile - first) % tl.cdiv(N, BN) * BN
             matmul_at(a, b, c, M, N, K, m0, n0, BM, BN, BK)

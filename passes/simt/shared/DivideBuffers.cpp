@@ -65,9 +65,20 @@ static void divide(Staging &staging, Passage passage) {
   passage.buffer.erase();
 }
 
+static bool hasLoop(Operation *op) {
+  return op
+      ->walk([=](LoopLikeOpInterface loop) {
+        return loop == op ? WalkResult::advance() : WalkResult::interrupt();
+      })
+      .wasInterrupted();
+}
+
+/// Returns true if an innermost loop uses the buffer. One around it, as over the tiles of a
+/// persistent kernel, runs as often as what stands behind the inner one.
 static bool isOfLoop(AllocSharedOp buffer) {
   return llvm::any_of(buffer->getUsers(), [](Operation *user) {
-    return user->getParentOfType<LoopLikeOpInterface>() != nullptr;
+    auto loop = user->getParentOfType<LoopLikeOpInterface>();
+    return loop && !hasLoop(loop);
   });
 }
 
@@ -117,11 +128,13 @@ struct DivideBuffers : tw::impl::DivideBuffersBase<DivideBuffers> {
       uint64_t bytes = packedBytes(findLiveBuffers(kernel)), limit = bytesWanted(kernel, target);
       if (bytes <= limit)
         continue;
-      // What never fits stays whole: the error names the tiles that the user wrote.
-      OwningOpRef<func::FuncOp> divided = kernel.clone();
+      // What never fits stays whole: the error names the tiles that the user wrote. The copy is
+      // of the module, whose attributes say what loaders copy.
+      OwningOpRef<ModuleOp> copy = getOperation().clone();
+      auto divided = copy->lookupSymbol<func::FuncOp>(kernel.getName());
       bool keepsLoops = bytes <= target.getSharedBytes();
-      if (fitInRounds(staging, *divided, limit, keepsLoops))
-        kernel.getBody().takeBody(divided->getBody());
+      if (fitInRounds(staging, divided, limit, keepsLoops))
+        kernel.getBody().takeBody(divided.getBody());
     }
   }
 };

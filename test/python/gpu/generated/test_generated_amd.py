@@ -12,6 +12,7 @@ from typing import Any
 
 import ml_dtypes
 import numpy as np
+import product_kernels
 import pytest
 
 import tilewright as tw
@@ -158,6 +159,19 @@ def test_programs_with_one_slot_leave_room_for_others(
     granule = 24 if arch in RDNA else 8
     taken = -(-resources["registers"] // granule) * granule
     assert min(file // taken, memory * 1024 // resources["shared_bytes"]) == waves
+
+
+def test_persistent_products_by_address_do_not_spill(compiler: None) -> None:
+    """The loop over tiles around that over depth keeps nobody from dividing what is stored behind the latter."""
+    constants = {"PROGRAMS": 96, "BM": 128, "BN": 128, "BK": 32, "RESULT": tw.float16}
+    kernel = product_kernels.matmuls_by_address
+    names = [p.name for p in kernel.parameters if p.name not in constants]
+    types = [*["*i64:16"] * 3, "*i32:16", "i32", *["*fp16:16"] * 6, *["*fp16:16"] * 3]
+    resources = kernel.compile(
+        dict(zip(names, types, strict=True)), constants, device="amd:gfx1201", num_warps=4, num_stages=2
+    ).resources
+    assert resources["scratch_bytes"] == 0
+    assert resources["shared_bytes"] == 2 * 128 * 32 * 2
 
 
 def test_tiles_are_stored_behind_products(compiler: None) -> None:
