@@ -12,6 +12,7 @@ from .native.errors import GridNameError as GridNameError
 from .native.errors import InternalError as InternalError
 from .native.errors import LaunchError as LaunchError
 from .native.errors import OutOfResources as OutOfResources
+from .native.errors import SignatureError as SignatureError
 from .native.errors import StaticAssertionError as StaticAssertionError
 from .native.errors import TilewrightError as TilewrightError
 from .native.errors import TilewrightWarning as TilewrightWarning

@@ -219,6 +219,8 @@ def parse_facts(text: str) -> Facts:
 
     Raises ValueError for anything else.
     """
+    if not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ValueError(f"{text!r} is not a signature entry such as i32 or *fp32:16")
     type_name, *rest = text.replace(" ", "").split(":")
     if rest and rest[0][:1] == "=":
         if not re.fullmatch(r"=-?[0-9]{1,20}", ":".join(rest)):

@@ -247,7 +247,7 @@ class Package:
         names = [parameter.name for parameter in function.parameters]
         types = read_signature(text, names, constants) if isinstance(text, str) else dict(text)
         for name, entry in types.items():
-            if not isinstance(entry, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+            if isinstance(entry, (tuple, list)):
                 raise undecided(function.fn.__name__, f"`{name}` is a tuple")
             try:
                 parse_facts(entry)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 from ..compile import CompiledKernel, Options, Request
 from ..compile.facts import Facts, parse_facts
 from ..native import knobs
-from ..native.errors import LaunchError
+from ..native.errors import LaunchError, SignatureError
 from .arguments import ArgumentProblem, Parts, read_constant
 from .devices import check_device, chosen_device, current_device, device_of_launch, place_of
 from .graphs.any_arguments import stored_by
@@ -113,9 +113,7 @@ class FromSignature:
         for name, value in extra.items():
             check_option(name, value, device or current_device(), self.fn.__name__)
         place = place_of(device or current_device())
-        entries = {
-            name: self._reading(name, _read_entry, entry, place) for name, entry in signature.items()
-        }
+        entries = {name: self._entry(name, entry, place) for name, entry in signature.items()}
         self._binder.check_complete({*signature, *given})
         for parameter in self.parameters:
             if parameter.name in signature:
@@ -144,18 +142,24 @@ class FromSignature:
         fact, bit = self._reading(parameter.name, reader, value)
         return fact, bit, value
 
+    def _entry(self, name: str, entry: Any, place: str) -> tuple[Any, Any]:
+        """What a signature says of a parameter: facts, or of a tuple its parts."""
+        try:
+            if not isinstance(entry, (tuple, list)):
+                return parse_facts(entry).on(place), None
+            parts = Parts()
+            key, parts.constant = parts.add_entries(cast("Sequence[Any]", entry), "", place)
+            return key, parts
+        except ValueError as error:
+            raise SignatureError(
+                f"parameter `{name}` of {self.fn.__name__}: {error}",
+                code="TW0406",
+                hint="an entry is a type and its facts, such as '*fp32:16'; values are given as constants",
+            ) from None
+
     def _reading(self, name: str, read: Callable[..., tuple[Any, Any]], *given: Any) -> tuple[Any, Any]:
         """What is read of something given for a parameter, which a refusal names."""
         try:
             return read(*given)
         except ArgumentProblem as problem:
             raise problem.of_parameter(name, self.fn.__name__) from None
-
-
-def _read_entry(entry: Any, place: str) -> tuple[Any, Any]:
-    """What a signature says of a parameter: facts, or of a tuple its parts."""
-    if not isinstance(entry, (tuple, list)):
-        return parse_facts(entry).on(place), None
-    parts = Parts()
-    key, parts.constant = parts.add_entries(cast("Sequence[Any]", entry), "", place)
-    return key, parts

@@ -113,6 +113,10 @@ class ArgumentRangeError(LaunchError, OverflowError):
     """A number that is too large or too small for its parameter."""
 
 
+class SignatureError(LaunchError, ValueError):
+    """An entry of a signature that is no type of a parameter."""
+
+
 class GridNameError(LaunchError, KeyError):
     """The function of a grid asks for an argument that the launch does not have."""
 

@@ -9,10 +9,12 @@ import subprocess
 import warnings
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy
 import pytest
 import tilewright as tw
+from tilewright.errors import SignatureError
 from tilewright.tools import cli
 from tilewright import knobs
 from tilewright.native import native
@@ -277,6 +279,15 @@ def test_guards_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
     names = [parameter.name for parameter in shift.parameters]
     assert f"{names[0]}.address: {names[0]} is a multiple of 16" in lines
     assert not any(line.startswith(f"{names[1]}.address") for line in lines)
+
+
+@pytest.mark.parametrize("entry", ["*fp31", "i32:x", "i32:=a", "1", "", 1, None, tw.float32, (1,)])
+def test_an_entry_of_a_signature_that_is_no_type_is_named(entry: Any) -> None:
+    for ask in (fill.compile, fill.explain, fill.request):
+        with pytest.raises(SignatureError, match="parameter `n` of fill: ") as error:
+            ask({"out": "*fp32:16", "n": entry}, {"VALUE": 3.0, "BLOCK": 64}, device="cpu")
+        assert error.value.code == "TW0406" and "constants" in error.value.hint
+        assert isinstance(error.value, ValueError)
 
 
 @pytest.mark.parametrize(
