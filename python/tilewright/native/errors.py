@@ -114,7 +114,7 @@ class ArgumentRangeError(LaunchError, OverflowError):
 
 
 class SignatureError(LaunchError, ValueError):
-    """An entry of a signature that is no type of a parameter."""
+    """An entry of a signature does not name a type that a parameter can have."""
 
 
 class GridNameError(LaunchError, KeyError):

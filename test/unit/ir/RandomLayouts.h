@@ -2,6 +2,7 @@
 #ifndef TEST_UNIT_IR_RANDOMLAYOUTS_H
 #define TEST_UNIT_IR_RANDOMLAYOUTS_H
 #include "ir/layout/LinearLayout.h"
+#include "test/unit/DrawnSeed.h"
 #include "gtest/gtest.h"
 #include <random>
 
@@ -10,7 +11,7 @@ namespace tw {
 /// A fresh seed per test; a failure prints it.
 class RandomLayouts : public ::testing::Test {
 protected:
-  unsigned seed = std::random_device()();
+  unsigned seed = test::drawnSeed();
   std::mt19937_64 random{seed};
   ::testing::ScopedTrace trace{__FILE__, __LINE__, "seed " + std::to_string(seed)};
 

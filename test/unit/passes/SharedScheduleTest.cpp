@@ -11,6 +11,7 @@
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "passes/Passes.h"
+#include "test/unit/DrawnSeed.h"
 #include <gtest/gtest.h>
 #include <map>
 #include <random>
@@ -168,7 +169,7 @@ struct Execution {
 
 class SharedSchedule : public ::testing::Test {
 protected:
-  unsigned seed = std::random_device()();
+  unsigned seed = test::drawnSeed();
   std::mt19937_64 random{seed};
   ::testing::ScopedTrace trace{__FILE__, __LINE__, "seed " + std::to_string(seed)};
   DialectRegistry registry;

@@ -1,19 +1,13 @@
 // Draws operand values, runs instructions on warps and compares lanes.
 #include "test/unit/warpsim/execute/ExecuteHarness.h"
+#include "test/unit/DrawnSeed.h"
 #include "test/unit/warpsim/execute/ExactFloat.h"
 
 using namespace tw::warpsim;
 using namespace tw::warpsim::test;
 
 std::mt19937_64 &tw::warpsim::test::randomBits() {
-  static const uint64_t seed = [] {
-    int chosen = testing::UnitTest::GetInstance()->random_seed();
-    uint64_t drawn = chosen ? static_cast<uint64_t>(chosen) : std::random_device()() % 99999 + 1;
-    std::printf("[ values   ] --gtest_random_seed=%llu repeats them\n",
-                static_cast<unsigned long long>(drawn));
-    return drawn;
-  }();
-  static std::mt19937_64 generator(seed);
+  static std::mt19937_64 generator(tw::test::drawnSeed());
   return generator;
 }
 

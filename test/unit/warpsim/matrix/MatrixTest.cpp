@@ -1,6 +1,7 @@
 // mma.sync: every shape and type against sums in higher precision, roundings, and misuse.
 #include "backend/warpsim/exec/Float.h"
 #include "backend/warpsim/ptx/InstructionTable.h"
+#include "test/unit/DrawnSeed.h"
 #include "test/unit/warpsim/SimulationHarness.h"
 #include "test/unit/warpsim/matrix/MatrixLayouts.h"
 #include "test/unit/warpsim/matrix/WarpgroupHarness.h"
@@ -232,7 +233,7 @@ static std::vector<double> reference(const MmaCase &mma, const Matrices &matrice
 }
 
 TEST(WarpsimMma, EveryShapeAndTypeMultipliesExactly) {
-  unsigned seed = std::random_device()();
+  unsigned seed = tw::test::drawnSeed();
   SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937 generator(seed);
   for (const MmaCase &mma : allCases()) {

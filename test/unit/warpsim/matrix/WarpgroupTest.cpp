@@ -1,4 +1,5 @@
 // wgmma: every type, layout and shape against a plain loop, however late products are computed.
+#include "test/unit/DrawnSeed.h"
 #include "test/unit/warpsim/matrix/WarpgroupHarness.h"
 #include <gtest/gtest.h>
 
@@ -21,7 +22,7 @@ static std::vector<LaunchOptions> policies() {
 }
 
 static void expectProduct(const WarpgroupCase &product) {
-  unsigned seed = std::random_device()();
+  unsigned seed = tw::test::drawnSeed();
   SCOPED_TRACE(product.name() + ", seed " + std::to_string(seed));
   std::mt19937 random(seed);
   WarpgroupMatrices matrices = randomMatrices(product, random);
