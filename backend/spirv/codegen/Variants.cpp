@@ -16,6 +16,8 @@ static constexpr ModulePass kNameAtomics = {
     "name-atomics", "atomics are calls with scope and semantics", nameAtomics};
 static constexpr ModulePass kRoundQuotients = {
     "round-quotients", "quotients of float32 are rounded correctly", roundQuotients};
+static constexpr ModulePass kNegateBits = {
+    "negate-bits", "negatives of floats in kernels with barriers flip a bit", negateBits};
 static constexpr ModulePass kExpandIntrinsics = {
     "expand-intrinsics", "what SPIR-V has no word for becomes arithmetic", expandIntrinsics};
 static constexpr ModulePass kWidenIntegers = {
@@ -24,14 +26,14 @@ static constexpr ModulePass kCheckIntegers = {
     "check-integers", "integers have 1, 8, 16, 32 or 64 bits", checkIntegers};
 static constexpr ModulePass kPlain[] = {kNameAtomics, kExpandIntrinsics, kWidenIntegers,
                                         kCheckIntegers};
-static constexpr ModulePass kWithFloat64[] = {kNameAtomics, kExpandIntrinsics, kRoundQuotients,
-                                              kWidenIntegers, kCheckIntegers};
+static constexpr ModulePass kGeneric[] = {kNameAtomics, kExpandIntrinsics, kRoundQuotients,
+                                          kNegateBits,  kWidenIntegers,    kCheckIntegers};
 static constexpr PlacedPass kInCodeGenerator[] = {{"number-blocks",
                                                    "labels are those of one module",
                                                    "SPIRV Assembly Printer", createNumberBlocks}};
 static constexpr ModulePass kBeforeLlvm[] = {kSinkOffsets};
 static constexpr CodeVariant kDriver[] = {{"default", kPlain, {}, {}}};
-static constexpr CodeVariant kDriverWithFloat64[] = {{"default", kWithFloat64, {}, {}}};
+static constexpr CodeVariant kGenericDriver[] = {{"default", kGeneric, {}, {}}};
 static constexpr CodeVariant kSimulator[] = {{"default", {}, {}, {}}};
 
 bool tw::spirv::isBuiltin(llvm::StringRef function) { return function.starts_with("_Z"); }
@@ -44,5 +46,5 @@ void tw::spirv::addPasses(LlvmMachine &machine, const SpirvArch &arch, bool isSi
   if (isSimulated)
     machine.variants = kSimulator;
   else if (!arch.dividesCorrectly)
-    machine.variants = kDriverWithFloat64;
+    machine.variants = kGenericDriver;
 }
