@@ -155,6 +155,8 @@ static std::pair<int, const char *> setArgument(const LoadedOpenClKernel &kernel
                                                 bool isPointer, unsigned bytes, uint64_t bits) {
   const OpenClEntry &entry = kernel.context->entry();
   const OpenClFunctions &call = *entry.call;
+  if (isPointer && entry.access == ArrayAccess::CopyBuffers)
+    return {call.setArgument(kernel.handle, index, sizeof(ClHandle), &bits), call.setArgument.name};
   if (!isPointer)
     return {call.setArgument(kernel.handle, index, bytes, &bits), call.setArgument.name};
   bool isUsm = entry.access == ArrayAccess::DirectUsm || entry.access == ArrayAccess::CopyUsm;
@@ -245,9 +247,9 @@ std::optional<RuntimeError> OpenClDevice::launch(LoadedKernel &loaded, const Lau
       return error;
   }
   for (const auto &[form, argument] : llvm::zip_equal(kernel.forms, arguments))
-    bits.push_back(copies && form.isPointer ? memory.addressOf(argument) : argument.bits);
+    bits.push_back(copies && form.isPointer ? memory.valueOf(argument) : argument.bits);
   if (kernel.hasFailureWord)
-    bits.push_back(copies ? memory.addressOf(wordArgument) : wordArgument.bits);
+    bits.push_back(copies ? memory.valueOf(wordArgument) : wordArgument.bits);
   ClHandle event = nullptr;
   if (const auto [result, function] = enqueue(kernel, grid, bits, event); result != gpu::kSuccess)
     return context->failureOf(result, function, "launching kernel " + kernel.name);

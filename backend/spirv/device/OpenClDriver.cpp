@@ -30,6 +30,11 @@ static void bindObjects(gpu::SymbolLookup &lookup, OpenClFunctions &call) {
   lookup.bindPlain("clSVMAlloc", call.allocateSvm);
   lookup.bindPlain("clSVMFree", call.freeSvm);
   lookup.bind("clEnqueueSVMMemcpy", call.copySvm);
+  lookup.bindPlain("clCreateBuffer", call.createBuffer);
+  lookup.bindPlain("clCreateSubBuffer", call.createPart);
+  lookup.bind("clReleaseMemObject", call.releaseBuffer);
+  lookup.bind("clEnqueueReadBuffer", call.readBuffer);
+  lookup.bind("clEnqueueWriteBuffer", call.writeBuffer);
 }
 
 static void bindKernels(gpu::SymbolLookup &lookup, OpenClFunctions &call) {
@@ -105,9 +110,11 @@ static ArrayAccess chooseAccess(const OpenClEntry &entry, const std::string &ask
     return ArrayAccess::Direct;
   if (asked.empty() && hasUsm && numberOf<uint64_t>(fact, entry.id, fact::kSystemUsm))
     return ArrayAccess::DirectUsm;
+  if (asked == "buffers")
+    return ArrayAccess::CopyBuffers;
   if (asked != "svm" && hasUsm && numberOf<uint64_t>(fact, entry.id, fact::kDeviceUsm))
     return ArrayAccess::CopyUsm;
-  return svm & kSvmCoarse ? ArrayAccess::CopySvm : ArrayAccess::None;
+  return svm & kSvmCoarse ? ArrayAccess::CopySvm : ArrayAccess::CopyBuffers;
 }
 
 static OpenClEntry describeDevice(const OpenClFunctions &call, ClHandle platform, ClHandle id,
@@ -126,6 +133,7 @@ static OpenClEntry describeDevice(const OpenClFunctions &call, ClHandle platform
   entry.maxThreads = numberOf<size_t>(fact, id, fact::kMaxThreads);
   entry.localBytes = numberOf<uint64_t>(fact, id, fact::kLocalBytes);
   entry.addressBits = numberOf<uint32_t>(fact, id, fact::kAddressBits);
+  entry.bufferAlignment = std::max(8u, numberOf<uint32_t>(fact, id, fact::kBaseBits)) / 8;
   entry.atomics = {numberOf<uint64_t>(fact, id, fact::kHalfAtomics),
                    numberOf<uint64_t>(fact, id, fact::kSingleAtomics),
                    numberOf<uint64_t>(fact, id, fact::kDoubleAtomics)};
@@ -164,9 +172,6 @@ static void addDevices(const OpenClFunctions &call, const OpenClSettings &settin
         continue;
       if (entry.spirvVersions.empty())
         others.push_back(entry.describe() + " takes no SPIR-V");
-      else if (entry.access == ArrayAccess::None)
-        others.push_back(entry.describe() + " gives kernels no addresses (it has neither shared "
-                                            "virtual memory nor unified shared memory)");
       else
         driver.devices.push_back(std::move(entry));
     }

@@ -12,11 +12,11 @@ namespace tw::spirv {
 
 /// How kernels reach the arrays of a launch.
 enum class ArrayAccess {
-  Direct,    // where they lie, by OpenCL's shared virtual memory
-  DirectUsm, // the same, by unified shared memory
-  CopyUsm,   // in copies in unified shared memory of the device
-  CopySvm,   // in copies in coarse-grained shared virtual memory
-  None,      // not by addresses: no kernel of ours runs there
+  Direct,      // where they lie, by OpenCL's shared virtual memory
+  DirectUsm,   // the same, by unified shared memory
+  CopyUsm,     // in copies in unified shared memory of the device
+  CopySvm,     // in copies in coarse-grained shared virtual memory
+  CopyBuffers, // in copies in buffers, which any device has
 };
 
 inline constexpr const char *kOpenClPrefix = "opencl:";
@@ -27,17 +27,18 @@ struct OpenClEntry {
   UsmFunctions usm;
   ClHandle platform = nullptr, id = nullptr;
   std::string name, platformName, driverVersion, spirvVersions, extensions;
-  ArrayAccess access = ArrayAccess::None;
+  ArrayAccess access = ArrayAccess::CopyBuffers;
   std::vector<size_t> subgroupSizes;
   uint64_t maxThreads = 0, localBytes = 0, addressBits = 64;
   std::array<uint64_t, 3> atomics = {}; // of floats of 16, 32 and 64 bits
+  uint32_t bufferAlignment = 1;         // bytes, of parts of buffers
   uint32_t ipVersion = 0;               // of Intel's GPUs
   bool isGpu = false, roundsDivisions = false;
 
   /// Returns true if the device has an extension of OpenCL.
   bool has(const std::string &extension) const;
   bool copiesArrays() const {
-    return access == ArrayAccess::CopyUsm || access == ArrayAccess::CopySvm;
+    return access != ArrayAccess::Direct && access != ArrayAccess::DirectUsm;
   }
   /// The name of the device with that of its driver and its version: "AMD EPYC, Intel(R) OpenCL
   /// 2026.22".
@@ -47,7 +48,7 @@ struct OpenClEntry {
 /// The settings of a process.
 struct OpenClSettings {
   std::vector<std::string> libraries; // empty: the loader that the system has
-  std::string access;                 // "usm" or "svm": copies, for tests; "": as the device likes
+  std::string access; // for tests: copies by "usm", "svm" or "buffers"; "": the best
 };
 
 struct OpenClDriver {

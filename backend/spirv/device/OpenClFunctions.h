@@ -49,6 +49,19 @@ struct OpenClFunctions {
   gpu::DriverCall<ClHandle, uint32_t, void *, const void *, size_t, uint32_t, const ClHandle *,
                   ClHandle *>
       copySvm;
+  /// Buffers, which kernels get as handles. A part begins where the device aligns it.
+  ClHandle (*createBuffer)(ClHandle context, uint64_t flags, size_t bytes, void *initial,
+                           int *result) = nullptr;
+  ClHandle (*createPart)(ClHandle buffer, uint64_t flags, uint32_t kind, const void *region,
+                         int *result) = nullptr;
+  gpu::DriverCall<ClHandle> releaseBuffer;
+  /// Copy between a buffer, from an offset on, and the host.
+  gpu::DriverCall<ClHandle, ClHandle, uint32_t, size_t, size_t, void *, uint32_t, const ClHandle *,
+                  ClHandle *>
+      readBuffer;
+  gpu::DriverCall<ClHandle, ClHandle, uint32_t, size_t, size_t, const void *, uint32_t,
+                  const ClHandle *, ClHandle *>
+      writeBuffer;
 };
 
 /// Those of the extension cl_intel_unified_shared_memory, which each platform has of its own; null
@@ -64,12 +77,12 @@ struct UsmFunctions {
 /// Numbers of facts, and bits of their values (the headers CL/cl.h and CL/cl_ext.h).
 namespace fact {
 inline constexpr uint32_t kPlatformName = 0x0902, kDeviceType = 0x1000, kComputeUnits = 0x1002,
-                          kMaxThreads = 0x1004, kAddressBits = 0x100D, kSingleFloats = 0x101B,
-                          kLocalBytes = 0x1023, kDeviceName = 0x102B, kDriverVersion = 0x102D,
-                          kDeviceVersion = 0x102F, kExtensions = 0x1030, kSvm = 0x1053,
-                          kSpirvVersions = 0x105B, kSubgroupSizes = 0x4108, kSystemUsm = 0x4194,
-                          kDeviceUsm = 0x4191, kSingleAtomics = 0x4231, kDoubleAtomics = 0x4232,
-                          kHalfAtomics = 0x4233, kIpVersion = 0x4250;
+                          kMaxThreads = 0x1004, kAddressBits = 0x100D, kBaseBits = 0x1019,
+                          kSingleFloats = 0x101B, kLocalBytes = 0x1023, kDeviceName = 0x102B,
+                          kDriverVersion = 0x102D, kDeviceVersion = 0x102F, kExtensions = 0x1030,
+                          kSvm = 0x1053, kSpirvVersions = 0x105B, kSubgroupSizes = 0x4108,
+                          kSystemUsm = 0x4194, kDeviceUsm = 0x4191, kSingleAtomics = 0x4231,
+                          kDoubleAtomics = 0x4232, kHalfAtomics = 0x4233, kIpVersion = 0x4250;
 inline constexpr uint32_t kBinarySizes = 0x1165, kBinaries = 0x1166, kBuildLog = 0x1183;
 inline constexpr uint32_t kKernelThreads = 0x11B0, kExecutionStatus = 0x11D3;
 } // namespace fact
@@ -77,6 +90,7 @@ inline constexpr uint64_t kAllDeviceTypes = 0xFFFFFFFF, kGpuType = 1 << 2, kCpuT
 inline constexpr uint64_t kSvmCoarse = 1 << 0, kSvmSystem = 1 << 2; // of fact::kSvm
 inline constexpr uint64_t kRoundsDivisions = 1 << 7;                // of fact::kSingleFloats
 inline constexpr uint64_t kReadWrite = 1 << 0;                      // flag of memory
+inline constexpr uint32_t kRegionPart = 0x1220;                     // of a buffer
 
 } // namespace tw::spirv
 #endif

@@ -1,5 +1,5 @@
 """Launches on an OpenCL device, in a process of their own: `opencl_session.py NAME ACCESS [DOUBLE WORDS]`,
-where ACCESS says how kernels reach arrays: "" where they lie, "usm" or "svm" in copies. DOUBLE is the path
+where ACCESS says how kernels reach arrays: "" where they lie, "usm", "svm" or "buffers" in copies. DOUBLE is the path
 of a library to take for OpenCL's, which WORDS configure."""
 
 from __future__ import annotations
@@ -54,9 +54,19 @@ def values() -> None:
     out = np.full(1000, np.nan, np.float32)
     compiled = add[(8,)](out, x, y, 1000, BLOCK=128)
     np.testing.assert_array_equal(out, x + y)
-    whole = np.arange(1001, dtype=np.float32)
-    add[(8,)](whole[1:], whole[:-1], y, 1000, BLOCK=128)  # views of one array
     print(compiled.origin, bool(compiled.native.assembled), compiled.native.needs_memory)
+
+
+def views(distance: int = 32) -> None:
+    """One array, stored to that far behind where it is read."""
+    whole = np.arange(2 * distance, dtype=np.float32)
+    out, x, y = whole[distance:], whole[:distance], np.ones(distance, np.float32)
+    add[(1,)](out, x, y, distance, BLOCK=128)
+    np.testing.assert_array_equal(whole, [*range(distance), *range(1, distance + 1)])
+
+
+def close_views() -> None:
+    print(code_of(lambda: views(5)))
 
 
 def origin() -> None:

@@ -17,7 +17,7 @@ pytestmark = [
     pytest.mark.skipif(not OPENCL, reason="no OpenCL driver of processors: pip install intel-opencl-rt intel-cmplr-lib-rt"),
 ]
 SESSION = Path(__file__).with_name("opencl_session.py")
-ACCESSES = ["", "usm", "svm"]
+ACCESSES = ["", "usm", "svm", "buffers"]
 
 
 def session(cache: Path, name: str, access: str = "") -> str:
@@ -31,6 +31,13 @@ def test_arrays_are_reached_in_each_way(access: str, tmp_path: Path) -> None:
     copies = bool(access)
     assert session(tmp_path, "values", access) == f"compiled True {copies}\n"
     assert session(tmp_path, "values", access) == f"disk True {copies}\n"
+
+
+@pytest.mark.parametrize("access", ACCESSES)
+def test_views_of_one_array_lie_as_on_the_host(access: str, tmp_path: Path) -> None:
+    session(tmp_path, "views", access)
+    # The parts of a buffer lie where the device aligns them, here at multiples of 128 bytes.
+    assert session(tmp_path, "close_views", access) == ("TW0405\n" if access == "buffers" else "none\n")
 
 
 def test_lines_of_kernels_are_as_on_other_devices(tmp_path: Path) -> None:

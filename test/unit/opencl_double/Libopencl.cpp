@@ -14,7 +14,7 @@ namespace {
 struct Settings {
   int numDevices = 1, stored = 0; // `stored` goes to where the last pointer of a launch leads
   uint64_t svm = 15, usm = 0, atomics = 7, localBytes = 65536, maxThreads = 1024;
-  uint32_t ipVersion = 0;
+  uint32_t ipVersion = 0, baseBits = 64;
   bool isGpu = false;
   std::string spirv = "SPIR-V_1.0 SPIR-V_1.4", extensions = "cl_khr_fp64", log, version = "1.0";
   std::vector<size_t> subgroups = {8, 16, 32};
@@ -28,6 +28,7 @@ struct State {
   std::map<std::string, int> numCalls;
   int numLive = 0;
   std::map<unsigned, void *> pointers; // that the kernel has
+  std::map<void *, char *> buffers;    // and parts of them: where their memory begins
 };
 
 /// Never destroyed: kernels are released while the process exits.
@@ -71,6 +72,8 @@ Settings read(const std::string &words) {
       settings.svm = number;
     else if (name == "usm")
       settings.usm = number;
+    else if (name == "base")
+      settings.baseBits = uint32_t(number);
     else if (name == "atomics")
       settings.atomics = number;
     else if (name == "local")
@@ -194,6 +197,8 @@ int clGetDeviceInfo(void *device, unsigned fact, size_t bytes, void *to, size_t 
     return giveNumber<size_t>(now.maxThreads, bytes, to, needed);
   case 0x100D:
     return giveNumber<uint32_t>(64, bytes, to, needed);
+  case 0x1019:
+    return giveNumber<uint32_t>(now.baseBits, bytes, to, needed);
   case 0x101B:
     return giveNumber<uint64_t>(0, bytes, to, needed);
   case 0x1023:
@@ -276,7 +281,13 @@ int clSetKernelArg(void *, unsigned index, size_t bytes, const void *value) {
     snprintf(digits, sizeof(digits), "%02x", static_cast<const unsigned char *>(value)[i]);
     details += digits;
   }
-  return Call("clSetKernelArg", details).result;
+  Call call("clSetKernelArg", details);
+  void *handle = nullptr;
+  if (bytes == sizeof(handle))
+    memcpy(&handle, value, bytes);
+  if (auto buffer = state().buffers.find(handle); buffer != state().buffers.end())
+    state().pointers[index] = buffer->second;
+  return call.result;
 }
 int clSetKernelArgSVMPointer(void *, unsigned index, const void *pointer) {
   Call call("clSetKernelArgSVMPointer", " " + std::to_string(index));
@@ -318,6 +329,44 @@ int clEnqueueSVMMemcpy(void *, unsigned, void *to, const void *from, size_t byte
   Call call("clEnqueueSVMMemcpy", " " + std::to_string(bytes));
   if (!call.result)
     memcpy(to, from, bytes);
+  return call.result;
+}
+
+void *clCreateBuffer(void *, uint64_t, size_t bytes, void *, int *result) {
+  void *handle = make("clCreateBuffer", result, " " + std::to_string(bytes));
+  std::lock_guard lock(state().mutex);
+  if (handle)
+    state().buffers[handle] = static_cast<char *>(calloc(1, bytes));
+  return handle;
+}
+void *clCreateSubBuffer(void *buffer, uint64_t, unsigned, const void *region, int *result) {
+  const size_t *part = static_cast<const size_t *>(region);
+  void *handle = make("clCreateSubBuffer", result,
+                      " " + std::to_string(part[0]) + " " + std::to_string(part[1]));
+  std::lock_guard lock(state().mutex);
+  if (handle)
+    state().buffers[handle] = state().buffers[buffer] + part[0];
+  return handle;
+}
+int clReleaseMemObject(void *buffer) { // whose memory stays: parts may lie in it
+  {
+    std::lock_guard lock(state().mutex);
+    state().buffers.erase(buffer);
+  }
+  return release("clReleaseMemObject", buffer);
+}
+int clEnqueueReadBuffer(void *, void *buffer, unsigned, size_t offset, size_t bytes, void *to,
+                        unsigned, void *const *, void **) {
+  Call call("clEnqueueReadBuffer", " " + std::to_string(bytes));
+  if (!call.result)
+    memcpy(to, state().buffers.at(buffer) + offset, bytes);
+  return call.result;
+}
+int clEnqueueWriteBuffer(void *, void *buffer, unsigned, size_t offset, size_t bytes,
+                         const void *from, unsigned, void *const *, void **) {
+  Call call("clEnqueueWriteBuffer", " " + std::to_string(bytes));
+  if (!call.result)
+    memcpy(state().buffers.at(buffer) + offset, from, bytes);
   return call.result;
 }
 

@@ -76,7 +76,8 @@ TEST_F(OpenClTest, CodeThatThisDriverMadeBeforeIsReadAndOtherIsBuiltAnew) {
 }
 
 TEST_F(OpenClTest, DevicesThatDoNotReachTheHostGetCopies) {
-  for (const char *words : {"svm=1", "svm=1 usm=1 extensions=cl_intel_unified_shared_memory"}) {
+  for (const char *words :
+       {"svm=1", "svm=1 usm=1 extensions=cl_intel_unified_shared_memory", "svm=0"}) {
     configure(std::string(words) + " stored=5");
     auto device = openDevice();
     auto kernel = device->load(openClArtifact(), error);
@@ -110,8 +111,58 @@ TEST_F(OpenClTest, ArraysThatOverlapHaveOneCopyTogether) {
   EXPECT_TRUE(contains(record(), "clEnqueueSVMMemcpy 12\n")) << record();
 }
 
+TEST_F(OpenClTest, PartsOfBuffersBeginWhereTheDeviceAlignsThem) {
+  configure("svm=0 stored=5 base=64");
+  auto device = openDevice();
+  Artifact artifact = openClArtifact();
+  artifact.parameters[1] = {"x", "*i32", false, true, 1};
+  auto kernel = device->load(artifact, error);
+  std::vector<int32_t> array = {1, 2, 3, 4};
+  std::vector<LaunchArgument> arguments = argumentsOf(array);
+  arguments[1] = arguments[0];
+  arguments[1].bits = arguments[1].allocationBase = uint64_t(&array[2]);
+  arguments[1].bytes = 8;
+  arguments[0].bytes = 16;
+  int before = numLive();
+  auto failure = device->launch(*kernel, {{1, 1, 1}}, arguments);
+  EXPECT_FALSE(failure) << failure->message;
+  EXPECT_EQ(array, (std::vector<int32_t>{1, 2, 5, 4})) << record();
+  EXPECT_TRUE(contains(record(), "clCreateSubBuffer 8 8\n")) << record();
+  EXPECT_EQ(numLive(), before) << record();
+  arguments[1].bits = arguments[1].allocationBase = uint64_t(&array[1]);
+  failure = device->launch(*kernel, {{1, 1, 1}}, arguments);
+  ASSERT_TRUE(failure);
+  EXPECT_EQ(failure->code, Code::UnpassableArgument);
+  EXPECT_TRUE(contains(failure->message, "`x`") &&
+              contains(failure->message, "multiple of 8 bytes"))
+      << failure->message;
+  artifact.parameters[0].isStored = false; // what is only read has a buffer of its own
+  kernel = device->load(artifact, error);
+  EXPECT_FALSE(device->launch(*kernel, {{1, 1, 1}}, arguments));
+  arguments[0].bits = uint64_t(&array[3]); // a view of the array
+  artifact.parameters[0].isStored = true;
+  kernel = device->load(artifact, error);
+  EXPECT_FALSE(device->launch(*kernel, {{1, 1, 1}}, arguments));
+  EXPECT_EQ(array, (std::vector<int32_t>{1, 5, 5, 4})) << record();
+  EXPECT_EQ(numLive(), before) << record();
+}
+
+TEST_F(OpenClTest, FailuresOfBuffersAreReported) {
+  for (const char *function : {"clCreateBuffer", "clEnqueueWriteBuffer", "clEnqueueReadBuffer"}) {
+    configure(std::string("svm=0 fail=") + function + ":-4");
+    auto device = openDevice();
+    auto kernel = device->load(openClArtifact(), error);
+    std::vector<int32_t> array = {1, 2, 3};
+    int before = numLive();
+    auto failure = device->launch(*kernel, {{1, 1, 1}}, argumentsOf(array));
+    ASSERT_TRUE(failure) << function;
+    EXPECT_TRUE(contains(failure->message, function)) << failure->message;
+    EXPECT_EQ(numLive(), before) << record();
+  }
+}
+
 TEST_F(OpenClTest, AFailedAssertionIsADeviceError) {
-  for (const char *words : {"stored=1", "stored=1 svm=1"}) {
+  for (const char *words : {"stored=1", "stored=1 svm=1", "stored=1 svm=0"}) {
     configure(words);
     auto device = openDevice();
     Artifact artifact = openClArtifact();
@@ -217,8 +268,7 @@ TEST_F(OpenClTest, MachinesWithoutADeviceSaySo) {
   for (auto [words, code, part] :
        {std::tuple("fail=clGetPlatformIDs:-1001", Code::NoDriver, "no OpenCL driver"),
         std::tuple("devices=0", Code::NoDriver, "no OpenCL driver"),
-        std::tuple("spirv=none", Code::NoGpu, "Device 1, Double 1.0 takes no SPIR-V"),
-        std::tuple("svm=0", Code::NoGpu, "gives kernels no addresses")}) {
+        std::tuple("spirv=none", Code::NoGpu, "Device 1, Double 1.0 takes no SPIR-V")}) {
     configure(words);
     EXPECT_FALSE(openContext());
     EXPECT_EQ(error.code, code) << words;
