@@ -27,7 +27,7 @@ import spirv_modules  # noqa: E402
 import store_hazards  # noqa: E402
 from fake_native import FakeNative  # noqa: E402
 from gpus import GPUS, prepare_gpu  # noqa: E402
-from sampled import OPENCL, SHARES, XE, is_sampled  # noqa: E402
+from sampled import OPENCL, SHARES, SPIRV, XE, is_sampled  # noqa: E402
 
 assemblers.pin()
 
@@ -91,15 +91,16 @@ def compiler() -> None:
 
 def device_of(item: pytest.Item) -> str | None:
     """The device that a test gets from the fixture below, or from `gpu/conftest.py`; None where its own
-    parameters name one."""
+    parameters name one, unless that is OpenCL's."""
     parameters = getattr(getattr(item, "callspec", None), "params", {})
     if "simulator" in parameters:
         return parameters["simulator"]
     definitions = getattr(item, "_fixtureinfo").name2fixturedefs.get("device", ())
     code = getattr(getattr(definitions[-1], "func"), "__code__", None) if definitions else None
-    if code is None or code.co_filename != __file__:
+    device = parameters.get("device")
+    if code is None or (code.co_filename != __file__ and device not in (*SPIRV, *OPENCL)):
         return None
-    return parameters.get("device")
+    return device
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -12,16 +12,17 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sampled import OPENCL, SPIRV
 
 import tilewright as tw
 
 FORMATS = ["e2m1", "e4m3", "e5m2", "bf16", "fp16"]
-DEVICES = ["cpu", "reference", "sim:sm_80"]
+DEVICES = ["cpu", "reference", "sim:sm_80", *SPIRV, *OPENCL]
 
 
 @pytest.fixture(params=DEVICES)
 def device(request: pytest.FixtureRequest, compiler: None) -> Iterator[str]:
-    if request.param not in tw.list_devices():
+    if request.param not in (*tw.list_devices(), *OPENCL):
         pytest.skip(f"this processor does not reach {request.param}")
     with tw.device(request.param):
         yield request.param

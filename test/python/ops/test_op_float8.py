@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 import torch
 from op_values import argument, decode, poisoned, storage_type
+from sampled import OPENCL, SPIRV
 
 import tilewright as tw
 
@@ -27,7 +28,7 @@ TORCH = {
     "float8e4nv": torch.float8_e4m3fn, "float8e5": torch.float8_e5m2,
     "float8e4b8": torch.float8_e4m3fnuz, "float8e5b16": torch.float8_e5m2fnuz,
 }  # fmt: skip
-DEVICES = ["cpu", "cpu:x86-64-v3", "reference", "sim:sm_80", "sim:sm_89"]
+DEVICES = ["cpu", "cpu:x86-64-v3", "reference", "sim:sm_80", "sim:sm_89", *SPIRV, *OPENCL]
 CODES = np.arange(256, dtype=np.uint8)
 # Of NumPy, about the NaN that are part of every set of inputs.
 pytestmark = pytest.mark.filterwarnings("ignore:invalid value encountered in cast")
@@ -37,7 +38,7 @@ every_format = pytest.mark.parametrize("dtype", FORMATS)
 @pytest.fixture(params=DEVICES)
 def device(request: pytest.FixtureRequest, compiler: None) -> Iterator[str]:
     """Two GPUs: one that has the conversions as instructions, one that has not."""
-    if request.param not in tw.list_devices():
+    if request.param not in (*tw.list_devices(), *OPENCL):
         pytest.skip(f"this processor does not reach {request.param}")
     with tw.device(request.param):
         yield request.param
