@@ -11,10 +11,11 @@
 using namespace tw;
 using namespace llvm::PatternMatch;
 
-static bool isBarrier(const llvm::Instruction &instruction) {
-  auto *call = llvm::dyn_cast<llvm::CallInst>(&instruction);
-  const llvm::Function *callee = call ? call->getCalledFunction() : nullptr;
-  return callee && callee->getName().contains("__spirv_ControlBarrier");
+/// Returns true if the module has a barrier, in whichever function: drivers inline.
+static bool hasBarriers(const llvm::Module &module) {
+  return llvm::any_of(module, [](const llvm::Function &function) {
+    return function.getName().contains("__spirv_ControlBarrier") && !function.use_empty();
+  });
 }
 
 static bool isNegative(const llvm::Instruction &instruction) {
@@ -69,9 +70,9 @@ static void rewrite(llvm::Instruction &instruction, llvm::Value *negativeNumber)
 }
 
 void tw::spirv::negateBits(llvm::Module &module) {
+  if (!hasBarriers(module))
+    return;
   for (llvm::Function &function : module) {
-    if (llvm::none_of(llvm::instructions(function), isBarrier))
-      continue;
     llvm::SmallVector<llvm::Instruction *> changes;
     for (llvm::Instruction &instruction : llvm::instructions(function))
       if (isNegative(instruction) || changesSign(instruction))

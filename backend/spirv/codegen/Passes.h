@@ -25,7 +25,7 @@ void roundQuotients(llvm::Module &module);
 
 /// Intrinsics that LLVM 22 has no SPIR-V for, or another meaning, become arithmetic.
 void expandIntrinsics(llvm::Module &module);
-/// Negatives of floats flip a bit that only a launch knows in functions with barriers, behind which
+/// Negatives of floats flip a bit that only a launch knows in modules with barriers, behind which
 /// Intel's driver of processors gives them the values of another subgroup.
 void negateBits(llvm::Module &module);
 /// Integers get as many bits as SPIR-V has.
