@@ -99,6 +99,9 @@ public:
   /// this very thread, the wait is interrupted, or there are none to set.
   virtual int numThreads() { return 0; }
   virtual bool setNumThreads(int count) { return false; }
+  /// Returns the nanoseconds that launches have run in this process by the device's clock; 0 where
+  /// it has none of its own.
+  virtual uint64_t kernelNanoseconds() const { return 0; }
   /// This device where it simulates another machine (runtime/Simulation.h), else null.
   virtual SimulatedDevice *asSimulated() { return nullptr; }
 };

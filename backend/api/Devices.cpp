@@ -111,6 +111,8 @@ std::string api::simulationReport(const std::string &device) {
   return simulated ? simulated->lastReport() : "";
 }
 
+uint64_t api::kernelNanoseconds() { return service().kernelNanoseconds(); }
+
 bool api::setNumThreads(int count) { return service().host().setNumThreads(count); }
 
 int api::numThreads() { return service().host().numThreads(); }

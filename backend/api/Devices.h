@@ -71,6 +71,10 @@ std::string assemblerOf(const std::string &target);
 /// nothing.
 std::string simulationReport(const std::string &device);
 
+/// Returns the nanoseconds that launches have run on the devices of this process that have a clock
+/// of their own.
+uint64_t kernelNanoseconds();
+
 /// Number of worker threads of the CPU device (0: all cores). Setting it waits for a running grid;
 /// false, and nothing changes, when that is a grid of this very thread or the wait is interrupted.
 bool setNumThreads(int count);

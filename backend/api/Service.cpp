@@ -46,6 +46,18 @@ const TargetEntry *Service::findTarget(const std::string &name, RuntimeError &er
   return &entries.try_emplace(name, std::move(*entry)).first->second;
 }
 
+uint64_t Service::kernelNanoseconds() {
+  std::lock_guard lock(entriesMutex);
+  std::set<const Device *> devices; // one may have several names
+  for (const auto &[name, entry] : entries)
+    if (entry.device)
+      devices.insert(entry.device.get());
+  uint64_t sum = 0;
+  for (const Device *device : devices)
+    sum += device->kernelNanoseconds();
+  return sum;
+}
+
 std::vector<std::string> Service::layers() {
   std::lock_guard lock(cachesMutex);
   return layerDirectories;

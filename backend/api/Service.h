@@ -16,6 +16,8 @@ public:
   Service();
   /// The target of a name, made at its first use; null with a reason in `error`.
   const TargetEntry *findTarget(const std::string &name, RuntimeError &error);
+  /// Returns what the devices of all targets that are made say together.
+  uint64_t kernelNanoseconds();
   /// The device that launches go to unless another is chosen: the cores of this machine.
   Device &host() { return *hostDevice; }
 

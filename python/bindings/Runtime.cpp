@@ -358,4 +358,5 @@ void python::defineRuntime(py::module_ &module) {
   module.def("build_id", &api::buildId);
   module.def("set_num_threads", &setNumThreads, py::arg("count"));
   module.def("num_threads", &api::numThreads);
+  module.def("kernel_nanoseconds", &api::kernelNanoseconds);
 }

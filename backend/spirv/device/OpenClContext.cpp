@@ -37,7 +37,7 @@ std::optional<RuntimeError> OpenClContext::enter(const std::string &action) {
     return failureOf(result, "clCreateContext", action);
   }
   if (!queueHandle)
-    queueHandle = call().createQueue(contextHandle, entry().id, nullptr, &result);
+    queueHandle = call().createQueue(contextHandle, entry().id, kTimedQueue, &result);
   if (result == gpu::kSuccess)
     return std::nullopt;
   queueHandle = nullptr;

@@ -8,6 +8,7 @@
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
+#include <atomic>
 #include <cstdio>
 #include <limits>
 
@@ -51,9 +52,11 @@ public:
   std::shared_ptr<LoadedKernel> load(const Artifact &artifact, RuntimeError &error) override;
   std::optional<RuntimeError> launch(LoadedKernel &kernel, const LaunchGrid &grid,
                                      std::span<const LaunchArgument> arguments) override;
+  uint64_t kernelNanoseconds() const override { return nanoseconds; }
 
 private:
   const std::shared_ptr<OpenClContext> context;
+  std::atomic<uint64_t> nanoseconds = 0;
 };
 } // namespace
 
@@ -193,8 +196,18 @@ static std::pair<int, const char *> enqueue(LoadedOpenClKernel &kernel, const La
       call.name};
 }
 
-/// Waits for a launch, and says what failed.
-static std::optional<RuntimeError> finish(const LoadedOpenClKernel &kernel, ClHandle event) {
+/// Returns how long a launch that has ended ran; 0 where the device does not say.
+static uint64_t nanosecondsOf(const OpenClFunctions &call, ClHandle event) {
+  uint64_t start = 0, end = 0;
+  bool isKnown =
+      call.eventTime(event, fact::kStart, sizeof(start), &start, nullptr) == gpu::kSuccess &&
+      call.eventTime(event, fact::kEnd, sizeof(end), &end, nullptr) == gpu::kSuccess;
+  return isKnown && end > start ? end - start : 0;
+}
+
+/// Waits for a launch, and says what failed. Adds the time that it ran to `nanoseconds`.
+static std::optional<RuntimeError> finish(const LoadedOpenClKernel &kernel, ClHandle event,
+                                          std::atomic<uint64_t> &nanoseconds) {
   const OpenClFunctions &call = kernel.context->call();
   int result = call.waitForEvents(1, &event);
   int32_t status = 0; // of the launch itself: negative where it failed
@@ -203,6 +216,8 @@ static std::optional<RuntimeError> finish(const LoadedOpenClKernel &kernel, ClHa
           gpu::kSuccess &&
       status < 0)
     result = status;
+  if (result == gpu::kSuccess)
+    nanoseconds += nanosecondsOf(call, event);
   call.releaseEvent(event);
   if (result == gpu::kSuccess)
     return std::nullopt;
@@ -253,7 +268,7 @@ std::optional<RuntimeError> OpenClDevice::launch(LoadedKernel &loaded, const Lau
   ClHandle event = nullptr;
   if (const auto [result, function] = enqueue(kernel, grid, bits, event); result != gpu::kSuccess)
     return context->failureOf(result, function, "launching kernel " + kernel.name);
-  if (auto error = finish(kernel, event))
+  if (auto error = finish(kernel, event, nanoseconds))
     return error;
   if (copies)
     if (auto error = memory.giveBack())

@@ -52,6 +52,7 @@ static void bindKernels(gpu::SymbolLookup &lookup, OpenClFunctions &call) {
   lookup.bind("clEnqueueNDRangeKernel", call.launch);
   lookup.bind("clWaitForEvents", call.waitForEvents);
   lookup.bind("clGetEventInfo", call.eventFact);
+  lookup.bind("clGetEventProfilingInfo", call.eventTime);
   lookup.bind("clReleaseEvent", call.releaseEvent);
 }
 

@@ -18,7 +18,7 @@ using ClFactOn = gpu::DriverCall<ClHandle, ClHandle, uint32_t, size_t, void *, s
 /// last argument.
 struct OpenClFunctions {
   gpu::DriverCall<uint32_t, ClHandle *, uint32_t *> platforms;
-  ClFact platformFact, deviceFact, programFact, eventFact;
+  ClFact platformFact, deviceFact, programFact, eventFact, eventTime;
   ClFactOn buildFact, kernelFact;
   gpu::DriverCall<ClHandle, uint64_t, uint32_t, ClHandle *, uint32_t *> devices;
   void *(*findExtension)(ClHandle platform, const char *name) = nullptr;
@@ -85,12 +85,16 @@ inline constexpr uint32_t kPlatformName = 0x0902, kDeviceType = 0x1000, kCompute
                           kDoubleAtomics = 0x4232, kHalfAtomics = 0x4233, kIpVersion = 0x4250;
 inline constexpr uint32_t kBinarySizes = 0x1165, kBinaries = 0x1166, kBuildLog = 0x1183;
 inline constexpr uint32_t kKernelThreads = 0x11B0, kExecutionStatus = 0x11D3;
+inline constexpr uint32_t kStart = 0x1282, kEnd = 0x1283; // of OpenClFunctions::eventTime
 } // namespace fact
 inline constexpr uint64_t kAllDeviceTypes = 0xFFFFFFFF, kGpuType = 1 << 2, kCpuType = 1 << 1;
 inline constexpr uint64_t kSvmCoarse = 1 << 0, kSvmSystem = 1 << 2; // of fact::kSvm
 inline constexpr uint64_t kRoundsDivisions = 1 << 7;                // of fact::kSingleFloats
 inline constexpr uint64_t kReadWrite = 1 << 0;                      // flag of memory
 inline constexpr uint32_t kRegionPart = 0x1220;                     // of a buffer
+/// Has a queue note when its operations run.
+inline constexpr uint64_t kTimedQueue[] = {/*CL_QUEUE_PROPERTIES=*/0x1093,
+                                           /*CL_QUEUE_PROFILING_ENABLE=*/1 << 1, 0};
 
 } // namespace tw::spirv
 #endif

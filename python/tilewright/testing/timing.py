@@ -46,9 +46,10 @@ def do_bench(
     again. `cold` has the caches overwritten before each call that counts: the second-level cache of a
     GPU, which is so unless it is False, or the processor's, which is so where it is True.
 
-    Times of GPUs that torch has in use are those between two events of the current stream; of other
-    GPUs, those of the launch and the wait for its end. Calls end when their milliseconds are over;
-    where the last of the warm-up takes longer than `rep`, it is the only time.
+    Times of GPUs that torch has in use are those between two events of the current stream; of OpenCL
+    devices, those that their events say the kernels ran, without copies of arrays; of other GPUs, those
+    of the launch and the wait for its end. Calls end when their milliseconds are over; where the last of
+    the warm-up takes longer than `rep`, it is the only time.
     """
     call = _rotated(fn, inputs) if inputs else fn
     cleared = list(grad_to_none or ())
@@ -219,10 +220,13 @@ def wait_for_gpus() -> Callable[[], Any]:
 
 
 def _time_once(fn: Callable[[], Any], wait: Callable[[], Any]) -> float:
-    start = time.perf_counter_ns()
+    """The milliseconds of a call: by the clock of the device that it launched on, where it has one."""
+    clock = native().kernel_nanoseconds
+    before, start = clock(), time.perf_counter_ns()
     fn()
     wait()
-    return (time.perf_counter_ns() - start) / 1e6
+    end = time.perf_counter_ns()
+    return ((clock() - before) or (end - start)) / 1e6
 
 
 def summarize(times: Sequence[float], quantiles: Sequence[float] | None, return_mode: str) -> Any:

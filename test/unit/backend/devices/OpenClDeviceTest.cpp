@@ -40,7 +40,22 @@ TEST_F(OpenClTest, AWarmLaunchSetsOnlyTheArgumentsThatChanged) {
   arguments[1].bits = 8;
   EXPECT_FALSE(device->launch(*kernel, {{1, 1, 1}}, arguments));
   EXPECT_EQ(record(), "clSetKernelArg 1 08000000\nclEnqueueNDRangeKernel 64,1,1 of 64,1,1\n"
-                      "clWaitForEvents\nclReleaseEvent\n");
+                      "clWaitForEvents\nclGetEventProfilingInfo\nclGetEventProfilingInfo\n"
+                      "clReleaseEvent\n");
+}
+
+TEST_F(OpenClTest, LaunchesAreTimedByTheDevice) {
+  auto device = openDevice();
+  auto kernel = device->load(openClArtifact(), error);
+  ASSERT_TRUE(kernel) << error.message;
+  EXPECT_EQ(device->kernelNanoseconds(), 0u);
+  for (uint64_t launches : {1, 2, 3}) {
+    EXPECT_FALSE(device->launch(*kernel, {{1, 1, 1}}, threeArguments()));
+    EXPECT_EQ(device->kernelNanoseconds(), launches * 2'500);
+  }
+  configure("fail=clGetEventProfilingInfo:-7"); // not available
+  EXPECT_FALSE(device->launch(*kernel, {{1, 1, 1}}, threeArguments()));
+  EXPECT_EQ(device->kernelNanoseconds(), 3u * 2'500);
 }
 
 TEST_F(OpenClTest, NothingIsLeftBehind) {
