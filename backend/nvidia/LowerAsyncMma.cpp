@@ -61,18 +61,25 @@ static std::string sumOf(StringRef name, StringRef first, int64_t offset, bool i
       .str();
 }
 
-/// Adds an offset in bytes, of whole groups of 16 as all places of slabs are, to an address in such
-/// groups: a slot's or a row's number is multiplied by as many groups, and nothing is divided.
-static Value addSixteenths(Lowering &lowering, Value address, Value bytes) {
-  OpBuilder &b = lowering.builder;
-  if (auto sum = bytes.getDefiningOp<arith::AddIOp>())
-    return addSixteenths(lowering, addSixteenths(lowering, address, sum.getLhs()), sum.getRhs());
+/// Returns what a product is a multiple of 16 by; none where it is not known to be one.
+static std::optional<int64_t> sixteenthsOf(Value bytes) {
   auto product = bytes.getDefiningOp<arith::MulIOp>();
   std::optional<int64_t> factor = product ? getConstantIntValue(product.getRhs()) : std::nullopt;
+  return factor && *factor % 16 == 0 ? std::optional(*factor / 16) : std::nullopt;
+}
+
+/// Adds an offset in bytes to an address in groups of 16, which both are multiples of (lower-simt
+/// checks it): a slot's or a row's number is multiplied by as many groups, and nothing is divided.
+/// Where no addend of a sum is known to be such a multiple, only their sum is divided.
+static Value addSixteenths(Lowering &lowering, Value address, Value bytes) {
+  OpBuilder &b = lowering.builder;
+  auto sum = bytes.getDefiningOp<arith::AddIOp>();
+  if (sum && (sixteenthsOf(sum.getLhs()) || sixteenthsOf(sum.getRhs())))
+    return addSixteenths(lowering, addSixteenths(lowering, address, sum.getLhs()), sum.getRhs());
   Value groups;
-  if (factor && *factor % 16 == 0)
-    groups = LLVM::MulOp::create(b, lowering.loc, product.getLhs(),
-                                 constantI32(lowering, int32_t(*factor / 16)));
+  if (std::optional<int64_t> factor = sixteenthsOf(bytes))
+    groups = LLVM::MulOp::create(b, lowering.loc, bytes.getDefiningOp<arith::MulIOp>().getLhs(),
+                                 constantI32(lowering, int32_t(*factor)));
   else
     groups = LLVM::LShrOp::create(b, lowering.loc, bytes, constantI32(lowering, 4));
   return LLVM::AddOp::create(b, lowering.loc, address, groups);

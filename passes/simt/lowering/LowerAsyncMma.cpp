@@ -1,11 +1,14 @@
 // Lowers products by matrix instructions of several warps, and the waiting for them.
+#include "ir/Diagnostic.h"
 #include "ir/layout/OperandSlabs.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "passes/analysis/RegisterUse.h"
+#include "passes/analysis/SharedLiveness.h"
 #include "passes/simt/LayoutRules.h"
 #include "passes/simt/lowering/thread/Fragments.h"
 #include "passes/simt/lowering/thread/SharedTile.h"
 #include "passes/simt/lowering/thread/Storage.h"
+#include "runtime/codes/Codes.h"
 
 using namespace mlir;
 using namespace tw;
@@ -49,6 +52,22 @@ Blocks::Blocks(MmaAsyncOp op) {
   numColumnBlocks = shape[1] / columns;
 }
 
+/// Checks that an operand begins where its pieces change places as the machine expects, and that
+/// what is added for a slot and for a warp's rows is whole pieces: machines name addresses by the
+/// number of a piece, and add such numbers.
+static LogicalResult checkPlace(MmaAsyncOp op, const SharedStart &start, const OperandSlabs &slabs,
+                                SharedType buffer, int64_t bytesOfGroup) {
+  constexpr uint64_t pieceBytes = 16;
+  uint64_t bytesOfSlot = start.slotBytes ? bytesOf(buffer) : 0;
+  if (start.bytes % slabs.groupBytes() == 0 &&
+      (bytesOfSlot | uint64_t(bytesOfGroup)) % pieceBytes == 0)
+    return success();
+  return emitCoded(op, Code::CompilerFault)
+         << "an operand begins at " << start.bytes << " in shared memory, with slots of "
+         << bytesOf(buffer) << " bytes: instructions need multiples of " << slabs.groupBytes()
+         << ", and slots of whole pieces of " << pieceBytes;
+}
+
 /// An operand in shared memory: the rows of A from those of the warps of `group` on, which may be
 /// null for the first, or B.
 static FailureOr<GroupOperand> operandIn(SimtFunction &f, MmaAsyncOp op, MmaOperand which,
@@ -75,9 +94,12 @@ static FailureOr<GroupOperand> operandIn(SimtFunction &f, MmaAsyncOp op, MmaOper
     for (int64_t step = 0; step < blocks.steps; ++step)
       operand.offsets.push_back(
           offsetOf(block * (isA ? blocks.rows : blocks.columns), step * blocks.depth));
+  int64_t bytesOfGroup = group ? offsetOf(blocks.rowsOfGroup, 0) : 0;
+  if (failed(checkPlace(op, *start, slabs, type, bytesOfGroup)))
+    return failure();
   Value offset;
   if (group)
-    offset = f.create<arith::MulIOp>(group, f.constantI32(offsetOf(blocks.rowsOfGroup, 0)));
+    offset = f.create<arith::MulIOp>(group, f.constantI32(bytesOfGroup));
   operand.values.push_back(sharedAddressIn(f, *start, offset));
   return operand;
 }

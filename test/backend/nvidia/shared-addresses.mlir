@@ -63,4 +63,23 @@ llvm.func @multiply(%slot: i32 {tile.name = "slot"}, %group: i32 {tile.name = "g
   %c:4 = simt.group_mma <mma = #mma, warps = 4, columns = 8, span_bytes = 128, across = true> columns 8 steps 1(%a) in <span_bytes = 128, slab_bytes = 16384, across = false> [0], %b in <span_bytes = 128, slab_bytes = 8192, across = false> [0],() : (!llvm.ptr<3>, !llvm.ptr<3>) -> (f32, f32, f32, f32)
   llvm.return
 }
+
+// Two addends of which only the sum is whole groups of 16 bytes: the sum is divided.
+// CHECK-LABEL: llvm.func ptx_kernelcc @together
+llvm.func @together(%slot: i32 {tile.name = "slot"}, %group: i32 {tile.name = "group"}) attributes {simt.kernel} {
+  %bytes = arith.constant 24 : i32
+  %of_slot = arith.muli %slot, %bytes : i32
+  %of_group = arith.muli %group, %bytes : i32
+  // CHECK: %[[OFFSET:.*]] = arith.addi %{{.*}}, %{{.*}} : i32
+  %offset = arith.addi %of_group, %of_slot : i32
+  %start = simt.shared_address 98304 : !llvm.ptr<3>
+  %a = llvm.getelementptr %start[%offset] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, i8
+  %b = simt.shared_address 0 : !llvm.ptr<3>
+  // CHECK: %[[LOW:.*]] = llvm.or %{{.*}}, %{{.*}} : i32
+  // CHECK: %[[FOUR:.*]] = llvm.mlir.constant(4 : i32)
+  // CHECK: %[[GROUPS:.*]] = llvm.lshr %[[OFFSET]], %[[FOUR]] : i32
+  // CHECK: llvm.add %[[LOW]], %[[GROUPS]] : i32
+  %c:4 = simt.group_mma <mma = #mma, warps = 4, columns = 8, span_bytes = 128, across = true> columns 8 steps 1(%a) in <span_bytes = 128, slab_bytes = 16384, across = false> [0], %b in <span_bytes = 128, slab_bytes = 8192, across = false> [0],() : (!llvm.ptr<3>, !llvm.ptr<3>) -> (f32, f32, f32, f32)
+  llvm.return
+}
 }
