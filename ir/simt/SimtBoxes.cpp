@@ -65,6 +65,23 @@ LogicalResult TensorMapAttr::verify(function_ref<InFlightDiagnostic()> emitError
   return success();
 }
 
+/// Returns true if boxes of a map are some rows of one slab, or all rows of several: then the third
+/// dimension goes from slab to slab, of as many as a box has.
+static bool areOfSlabs(TensorMapAttr map, const OperandSlabs &slabs, ArrayRef<int64_t> shape) {
+  ArrayRef<int64_t> box = map.getBox();
+  int64_t rows = shape[1 - slabs.dim], columns = shape[slabs.dim];
+  if (slabs.spanBytes != map.getSpanBytes() || rows % box[1] != 0)
+    return false;
+  if (box.size() == 2 || box[2] == 1)
+    return llvm::all_of(box.drop_front(2), [](int64_t extent) { return extent == 1; });
+  auto isConstant = [](LaunchProductAttr product, int64_t value) {
+    return product.getArguments().empty() && product.getFactor() == value;
+  };
+  return box[1] == rows && columns % (box[0] * box[2]) == 0 &&
+         isConstant(map.getStrides()[1], box[0]) && isConstant(map.getExtents()[2], box[2]) &&
+         llvm::all_of(box.drop_front(3), [](int64_t extent) { return extent == 1; });
+}
+
 /// Returns the rank of the tensor map whose boxes `op` copies to or from a buffer.
 static FailureOr<size_t> checkBoxes(Operation *op, uint32_t number, SharedType buffer) {
   ArrayRef<Attribute> maps = tensorMapsOf(op);
@@ -73,10 +90,8 @@ static FailureOr<size_t> checkBoxes(Operation *op, uint32_t number, SharedType b
     return op->emitOpError("names a tensor map that the module does not have");
   std::optional<OperandSlabs> slabs = slabsOf(
       buffer.getLayout().getValue(), elementBytes(buffer.getElementType()), map.getSpanBytes());
-  ArrayRef<int64_t> box = map.getBox();
   if (map.getElementType() != buffer.getElementType() || !slabs ||
-      slabs->spanBytes != map.getSpanBytes() || buffer.getShape()[1 - slabs->dim] % box[1] != 0 ||
-      llvm::any_of(box.drop_front(2), [](int64_t extent) { return extent != 1; }))
+      !areOfSlabs(map, *slabs, buffer.getShape()))
     return op->emitOpError("copies boxes of the map that are rows of the buffer's slabs");
   return map.getRank();
 }

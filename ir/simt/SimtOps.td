@@ -160,7 +160,8 @@ def Simt_BoxCopyOp : Simt_Op<"box_copy", [MemoryEffects<[MemRead, MemWrite]>, At
   let description = [{
     Buffer i gets the box of the kernel's tensor map `maps[i]` that begins at its coordinates; `coordinates` are those of
     the first box, the innermost dimension first, then those of the next one. What lies outside of an array is 0. The
-    buffers are slabs (`ir/layout/OperandSlabs`), and a box is one of them, or some of its rows.
+    buffers are slabs (`ir/layout/OperandSlabs`), and a box is one of them, or some of its rows. In a map whose third
+    dimension is over slabs, as far apart as a row of one is long, a box is several of them.
 
     `multicast` has axes of the cluster for each buffer, as bits: programs side by side along them copy an equal part of the
     rows each, to the same buffers of all of these programs; the bytes arrive at the barriers there. All of these programs

@@ -96,12 +96,13 @@ static FailureOr<SlabCopies> findSlabs(SimtFunction &f, Operation *op, int32_t n
   return SlabCopies{map, *slabs, address, coordinates.take_front(map.getRank()), *start};
 }
 
-/// Emits a copy for each slab, and for as many rows of it as a box has: from where it begins in the
-/// array, and in shared memory.
+/// Emits a copy for each slab, or as many of them as a box has, and for as many rows of it as a box
+/// has: from where it begins in the array, and in shared memory.
 static void emitCopies(SimtFunction &f, const SlabCopies &copies, ArrayRef<int64_t> shape,
                        const CopyingPrograms &programs,
                        llvm::function_ref<void(ValueRange corner, Value shared)> emit) {
-  int64_t columns = copies.map.getBox()[0], rows = copies.map.getBox()[1];
+  ArrayRef<int64_t> box = copies.map.getBox();
+  int64_t columns = box.size() > 2 ? box[0] * box[2] : box[0], rows = box[1];
   int64_t numRows = shape[1 - copies.slabs.dim] / programs.count;
   auto scaled = [&](int64_t factor) {
     return f.create<arith::MulIOp>(programs.number, f.constantI32(factor)).getResult();

@@ -1,5 +1,6 @@
 // Copies of boxes in a pipelined loop: by one of the program's threads, or by a loader.
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "passes/simt/Boxes.h"
 #include "passes/simt/LayoutRules.h"
 #include "passes/simt/pipeline/PipelineRewriter.h"
@@ -8,20 +9,26 @@ using namespace mlir;
 using namespace tw;
 using namespace tw::simt;
 
-/// `isShared`: programs of a cluster copy for one another what they share under conditions, too.
+/// `holds`: so do the conditions under which programs of a cluster copy for one another, and tiles
+/// are copied whole.
 void PipelineRewriter::copyBoxes(unsigned group, const IRMapping &mapping, Value exists, Value slot,
-                                 IntegerAttr phase, bool isShared) {
+                                 IntegerAttr phase, bool holds) {
   SmallVector<int32_t> maps;
   SmallVector<Value> coordinates, places;
   SmallVector<int32_t> multicast;
   for (auto [pipelined, ring] : llvm::zip(pipeline.loads, rings)) {
     if (pipelined.group != group)
       continue;
-    multicast.push_back(isShared || !pipelined.isSharedIf ? pipelined.sharedAxes : 0);
-    maps.push_back(addTensorMap(loop->getParentOfType<ModuleOp>(), pipelined.box));
+    multicast.push_back(holds || !pipelined.isSharedIf ? pipelined.sharedAxes : 0);
+    bool isWhole = pipelined.whole && (holds || !pipelined.isWholeIf);
+    maps.push_back(
+        addTensorMap(loop->getParentOfType<ModuleOp>(), isWhole ? pipelined.whole : pipelined.box));
     places.push_back(SlotOp::create(builder, loc, ring, slot, phase));
-    for (Value coordinate : pipelined.coordinates)
+    for (auto [dim, coordinate] : llvm::enumerate(pipelined.coordinates)) {
       coordinates.push_back(mapping.lookupOrDefault(coordinate));
+      if (isWhole && dim == 1)
+        coordinates.push_back(slotNumber(0)); // the first slab
+    }
   }
   Value barrier = SlotOp::create(builder, loc, barriers[group], slot, phase);
   DenseI32ArrayAttr copiedForAll;
@@ -30,20 +37,34 @@ void PipelineRewriter::copyBoxes(unsigned group, const IRMapping &mapping, Value
   BoxCopyOp::create(builder, loc, maps, coordinates, places, barrier, exists, copiedForAll);
 }
 
-/// Computes whether the conditions hold under which programs of a cluster share boxes; null where
-/// there are none.
-Value PipelineRewriter::whetherShared() {
+/// Computes whether the conditions hold under which programs of a cluster share boxes, and tiles
+/// are copied whole; null where there are none.
+Value PipelineRewriter::whetherConditionsHold() {
   Value all;
-  auto require = [&](arith::CmpIPredicate predicate, Value value) {
-    Value zero = integer(value.getType(), 0);
-    Value holds = arith::CmpIOp::create(builder, loc, predicate, value, zero);
+  auto require = [&](arith::CmpIPredicate predicate, Value value, Value other) {
+    Value holds = arith::CmpIOp::create(builder, loc, predicate, value, other);
     all = all ? arith::AndIOp::create(builder, loc, all, holds).getResult() : holds;
   };
   for (auto [value, divisor] : pipeline.conditions) {
-    require(arith::CmpIPredicate::sge, value);
+    Value zero = integer(value.getType(), 0);
+    require(arith::CmpIPredicate::sge, value, zero);
     if (divisor > 1)
       require(arith::CmpIPredicate::eq,
-              arith::RemUIOp::create(builder, loc, value, integer(value.getType(), divisor)));
+              arith::RemUIOp::create(builder, loc, value, integer(value.getType(), divisor)), zero);
+  }
+  Type wide = builder.getI64Type();
+  auto kernel = loop->getParentOfType<FunctionOpInterface>();
+  for (const BoxBound &bound : pipeline.bounds) {
+    Value end = arith::ExtUIOp::create(builder, loc, wide, bound.coordinate);
+    end = arith::AddIOp::create(builder, loc, end, integer(wide, bound.width));
+    Value extent = integer(wide, bound.extent.getFactor());
+    for (unsigned number : bound.extent.getArguments()) {
+      Value argument = kernel.getArgument(number);
+      if (argument.getType() != wide)
+        argument = arith::ExtSIOp::create(builder, loc, wide, argument);
+      extent = arith::MulIOp::create(builder, loc, extent, argument);
+    }
+    require(arith::CmpIPredicate::sle, end, extent);
   }
   return all;
 }
@@ -88,7 +109,7 @@ scf::ForOp PipelineRewriter::emitLoader() {
   SmallVector<Type> places(LoaderRing::kOfLoader, builder.getI32Type());
   auto loader = LoaderOp::create(builder, loc, places);
   builder.setInsertionPointToStart(&loader.getBody().emplaceBlock());
-  Value isShared = whetherShared();
+  Value holds = whetherConditionsHold();
   const AheadStep &step = pipeline.steps.front();
   SmallVector<Value> inits = llvm::map_to_vector(
       step.carried, [&](unsigned number) -> Value { return loop.getInitArgs()[number]; });
@@ -110,15 +131,15 @@ scf::ForOp PipelineRewriter::emitLoader() {
   for (unsigned group = 0; group < pipeline.numGroups(); ++group) {
     Value free = SlotOp::create(builder, loc, freed[group], slot, /*phase=*/IntegerAttr());
     PhaseAwaitOp::create(builder, loc, free, parityOfSlot, pipeline.multicasts());
-    if (!isShared) {
+    if (!holds) {
       copyBoxes(group, mapping, /*exists=*/{}, slot, /*phase=*/{});
       continue;
     }
-    auto branch = scf::IfOp::create(builder, loc, isShared, /*withElseRegion=*/true);
+    auto branch = scf::IfOp::create(builder, loc, holds, /*withElseRegion=*/true);
     for (Region &region : branch->getRegions()) {
       builder.setInsertionPointToStart(&region.front());
       copyBoxes(group, mapping, /*exists=*/{}, slot, /*phase=*/{},
-                /*isShared=*/&region == &branch.getThenRegion());
+                /*holds=*/&region == &branch.getThenRegion());
     }
     builder.setInsertionPointAfter(branch);
   }

@@ -23,6 +23,10 @@ struct PipelinedLoad {
   /// for all of these; none where each copies the whole box for itself.
   unsigned sharedAxes = 0;
   bool isSharedIf = false; // only where the pipeline's conditions hold
+  /// The array with one dimension more, over the slabs of the tile: one copy brings them all. Null
+  /// where slabs are copied one by one.
+  TensorMapAttr whole = {};
+  bool isWholeIf = false; // only where the tile is within the bounds of the pipeline
 
   /// Returns what the copy needs in its iteration.
   llvm::SmallVector<mlir::Value> sources() {
@@ -45,6 +49,14 @@ struct EarlyLoad {
   unsigned lead = 1, depth = 1;
 };
 
+/// A condition that a loader finds out in front of the loop: `width` elements from a coordinate on
+/// are within the extent of an array.
+struct BoxBound {
+  mlir::Value coordinate;
+  int64_t width;
+  LaunchProductAttr extent;
+};
+
 struct LoopPipeline {
   mlir::scf::ForOp loop;
   std::vector<PipelinedLoad> loads; // by group
@@ -63,6 +75,8 @@ struct LoopPipeline {
   bool hasLoader = false;
   /// Conditions under which programs of a cluster have boxes in common.
   llvm::SmallVector<ClusterCondition> conditions;
+  /// Bounds within which tiles are copied whole.
+  llvm::SmallVector<BoxBound> bounds;
   /// How many of the loops around it write nothing that is copied, from the innermost on.
   unsigned numQuietLoops = 0;
 
@@ -91,6 +105,9 @@ void planSteps(LoopPipeline &pipeline, llvm::ArrayRef<mlir::Operation *> ahead);
 /// Lets a loader copy the boxes of a pipeline where it can, and programs of a cluster for one
 /// another.
 void planLoader(LoopPipeline &pipeline, const IndexFacts &facts);
+/// Takes branches by what loops of loaders do not change in front of these loops, which are written
+/// for each side.
+void unswitchLoaders(mlir::ModuleOp module);
 /// How all threads know that the slot has been read which copies overwrite next.
 enum class SlotsFreed {
   ByEarlierBarrier, // in front of the copies

@@ -326,6 +326,7 @@ struct PipelineLoops : tw::impl::PipelineLoopsBase<PipelineLoops> {
         pipelineLoop(loop, stages, room, loops);
     explainRests(loops);
     runAheadOfLoops(getOperation(), loops.rings, target.getSharedBytes());
+    unswitchLoaders(getOperation());
   }
 };
 } // namespace

@@ -46,8 +46,8 @@ struct PipelineRewriter {
   mlir::Value parityAfter(mlir::Value parity, mlir::Value slot);
   // ApplyBoxes.cpp.
   void copyBoxes(unsigned group, const mlir::IRMapping &mapping, mlir::Value exists,
-                 mlir::Value slot, mlir::IntegerAttr phase, bool isShared = true);
-  mlir::Value whetherShared();
+                 mlir::Value slot, mlir::IntegerAttr phase, bool holds = true);
+  mlir::Value whetherConditionsHold();
   unsigned warpsThatRelease();
   void meetLoaders(bool withOwn);
   void makeBarriers();

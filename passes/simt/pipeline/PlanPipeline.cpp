@@ -40,6 +40,7 @@ struct Planner {
   bool findPieces(PipelinedLoad &pipelined);
   std::optional<PipelinedLoad> tryLoad(LoadOp load);
   std::optional<BoxPlace> boxOf(LoadOp load);
+  bool isFixed(const Polynomial &coordinate);
   bool takeBoxes(LoopPipeline &pipeline);
 
   scf::ForOp loop;
@@ -265,6 +266,14 @@ std::optional<BoxPlace> Planner::boxOf(LoadOp load) {
   return source;
 }
 
+/// Returns true if the loop does not change a coordinate.
+bool Planner::isFixed(const Polynomial &coordinate) {
+  return llvm::all_of(coordinate.all(), [&](const Monomial &monomial) {
+    return llvm::all_of(monomial.leaves,
+                        [&](Value leaf) { return loop.isDefinedOutsideOfLoop(leaf); });
+  });
+}
+
 static constexpr llvm::StringLiteral kNoBoxes =
     "threads copy the tiles of this loop, in place of copies of boxes: ";
 
@@ -287,9 +296,9 @@ bool Planner::takeBoxes(LoopPipeline &pipeline) {
     sources.push_back(std::move(*source));
   }
   for (auto [pipelined, source] : llvm::zip(pipeline.loads, sources)) {
-    OpBuilder builder(pipelined.load);
     pipelined.box = source.map;
     for (const Polynomial &coordinate : source.coordinates) {
+      OpBuilder builder = isFixed(coordinate) ? OpBuilder(loop) : OpBuilder(pipelined.load);
       pipelined.coordinates.push_back(
           emitCoordinate(builder, LoadOp(pipelined.load).getLoc(), coordinate));
       addAhead(pipelined.coordinates.back());

@@ -17,6 +17,7 @@ FREE_INIT = re.compile(r"(mbarrier\.init\S+ \[%\w+\+\d+\], )([48]|16);")
 RELEASE = re.compile(r"mbarrier\.arrive\.shared\S+ _, \[(%\w+\+\d+)\];")
 STORED = re.compile(r"cp\.async\.bulk\.tensor\S+ \[%\w+, \{(?P<at>[^}]*)\}\], \[(?P<shared>%\w+)\];")
 MATRIX = re.compile(r"(stmatrix\S+) \[(%\w+)((?:\+\d+)?)\], \{(%\w+), (%\w+)(.*)\};")
+SLABS = re.compile(r"cp\.async\.bulk\.tensor\.3d\.shared\S+ \[%\w+\], \[%\w+, \{(?P<at>[^}]*)\}\], \[%\w+\];")
 READ_WAIT, STORE_WAIT = "cp.async.bulk.wait_group.read 0;", "cp.async.bulk.wait_group 0;"
 ELECTED = re.compile(r"selp\.b32 (%\w+), 1, 0, elected;")
 
@@ -52,6 +53,7 @@ BOX_RULES: dict[str, Rule] = {
     "box copied twice": rewrite(BOX, lambda m: (m[0], m[0])),
     "box further along rows": rewrite(BOX, move_box(0)),
     "box further down": rewrite(BOX, move_box(1)),
+    "box of later slabs": rewrite(SLABS, lambda m: (m[0].replace(f"{m['at'].split(', ')[2]}}}", "1}"),)),
     "box to another place": rewrite(BOX, lambda m: (m[0].replace(f"[{m[2]}]", f"[{m[2]}+1024]", 1),)),
     "box of another phase": rewrite(BOX, lambda m: (m[0].replace(f", [{m[5]}];", f", [{m[5]}+8];"),)),
     "boxes copied by every lane": rewrite(ELECTED, lambda m: (f"mov.b32 {m[1]}, 1;",)),

@@ -53,6 +53,7 @@ AT_LEAST = {
     "boxes of attention": (150, 70),
     "loader, 2 stages": (60, 20),
     "loader, 8 warps": (60, 20),
+    "slabs, with a loader": (60, 20),
     "sums apart, with a loader": (75, 20),
     "masked, with a loader": (60, 20),
     "loader of attention": (60, 20),

@@ -183,6 +183,7 @@ CASES = {
         attention("boxes of attention", 144, 2, rules="boxes"),
         product("loader, 2 stages", (64, 64, 32), 160, stages=2, rules="loader"),
         product("loader, 8 warps", (128, 128, 32), 160, orders="nt", warps=8, stages=3, rules="loader"),
+        product("slabs, with a loader", (64, 128, 32), 160, rules="loader"),
         product("sums apart, with a loader", (64, 64, 64), 320, orders="nt", dtype="fp8e4nv", most=32, rules="loader"),
         masked("masked, with a loader", (48, 48, 144), 3, rules="loader"),
         attention("loader of attention", 144, 2, rules="loader"),
