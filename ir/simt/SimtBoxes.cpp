@@ -141,6 +141,15 @@ LogicalResult BoxCopyOp::verify() {
   return checkCoordinates(*this, getCoordinates(), numCoordinates);
 }
 
+LogicalResult ReleaseOp::verify() {
+  auto isSet = [&](int32_t axes) {
+    return axes >= 1 && axes < 8 && clusterSizeOf(*this, axes) > 1;
+  };
+  if (getCluster() && (getCluster()->empty() || !llvm::all_of(*getCluster(), isSet)))
+    return emitOpError("names axes along which the cluster has several programs");
+  return success();
+}
+
 TensorMapAttr BoxStoreOp::getTensorMap() {
   return cast<TensorMapAttr>(tensorMapsOf(*this)[getMap()]);
 }

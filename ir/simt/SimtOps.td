@@ -211,11 +211,14 @@ def Simt_LoaderOp : Simt_Op<"loader", [SingleBlockImplicitTerminator<"YieldOp">,
 def Simt_ReleaseOp : Simt_Op<"release", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "each warp lets the loader overwrite buffers, which the next phase of `barrier` says to be full again";
   let description = [{
-    The loader waits for all warps at the phase barrier `free`. For what follows, the copies start here. `cluster`: each
-    warp arrives at the barriers of all programs of the cluster, whose loaders copy to these buffers.
+    The loader waits for all warps at the phase barrier `free`. For what follows, the copies start here. `cluster` lists
+    sets of the cluster's axes, as bits: each warp arrives at the barriers of the programs side by side along each of
+    these sets, whose loaders copy to these buffers.
   }];
-  let arguments = (ins Variadic<Simt_SharedType>:$buffers, Simt_SharedType:$barrier, Simt_SharedType:$free, UnitAttr:$cluster);
+  let arguments = (ins Variadic<Simt_SharedType>:$buffers, Simt_SharedType:$barrier, Simt_SharedType:$free,
+    OptionalAttr<DenseI32ArrayAttr>:$cluster);
   let assemblyFormat = "$buffers `on` $barrier `by` $free (`cluster` $cluster^)? attr-dict `:` type($buffers) `on` type($barrier) `by` type($free)";
+  let hasVerifier = 1;
 }
 
 def Simt_MmaOp : Simt_PureOp<"mma", [AllTypesMatch<["acc", "result"]>]> {

@@ -1,4 +1,4 @@
-// Boxes of several slabs that no machine knows.
+// Boxes of several slabs, and releases in clusters, that no machine knows.
 // RUN: tile-opt %s --split-input-file --verify-diagnostics
 
 // A box of several slabs: slabs are another distance apart.
@@ -39,6 +39,36 @@ module attributes {simt.tensor_maps = [#simt.tensor_map<0 of f16 extents [<32>, 
 func.func @boxes(%p: !tile.ptr<f16>, %m: i32, %s: i32, %b: !simt.shared<[8, 32], f16, #tile.layout<[8, 32] offset = [[0, 1], [0, 2], [0, 4], [0, 8], [1, 0], [2, 0], [4, 8], [0, 16]]>>, %on: !simt.shared<[1], i64, #tile.layout<[1] offset = []>>) {
   // expected-error @below {{copies boxes of the map that are rows of the buffer's slabs}}
   simt.box_copy maps [0] at [%m, %s, %m] to %b on %on : !simt.shared<[8, 32], f16, #tile.layout<[8, 32] offset = [[0, 1], [0, 2], [0, 4], [0, 8], [1, 0], [2, 0], [4, 8], [0, 16]]>> on !simt.shared<[1], i64, #tile.layout<[1] offset = []>>
+  return
+}
+}
+
+// -----
+
+module attributes {simt.cluster = array<i64: 2, 2, 1>} {
+func.func @released(%b: !simt.shared<[8, 32], f16, #tile.layout<[8, 32] offset = [[0, 1], [0, 2], [0, 4], [0, 8], [1, 0], [2, 0], [4, 8], [0, 16]]>>, %on: !simt.shared<[1], i64, #tile.layout<[1] offset = []>>, %by: !simt.shared<[1], i64, #tile.layout<[1] offset = []>>) {
+  // expected-error @below {{names axes along which the cluster has several programs}}
+  simt.release %b on %on by %by cluster [] : !simt.shared<[8, 32], f16, #tile.layout<[8, 32] offset = [[0, 1], [0, 2], [0, 4], [0, 8], [1, 0], [2, 0], [4, 8], [0, 16]]>> on !simt.shared<[1], i64, #tile.layout<[1] offset = []>> by !simt.shared<[1], i64, #tile.layout<[1] offset = []>>
+  return
+}
+}
+
+// -----
+
+module attributes {simt.cluster = array<i64: 2, 2, 1>} {
+func.func @released(%b: !simt.shared<[8, 32], f16, #tile.layout<[8, 32] offset = [[0, 1], [0, 2], [0, 4], [0, 8], [1, 0], [2, 0], [4, 8], [0, 16]]>>, %on: !simt.shared<[1], i64, #tile.layout<[1] offset = []>>, %by: !simt.shared<[1], i64, #tile.layout<[1] offset = []>>) {
+  // expected-error @below {{names axes along which the cluster has several programs}}
+  simt.release %b on %on by %by cluster [8] : !simt.shared<[8, 32], f16, #tile.layout<[8, 32] offset = [[0, 1], [0, 2], [0, 4], [0, 8], [1, 0], [2, 0], [4, 8], [0, 16]]>> on !simt.shared<[1], i64, #tile.layout<[1] offset = []>> by !simt.shared<[1], i64, #tile.layout<[1] offset = []>>
+  return
+}
+}
+
+// -----
+
+module attributes {simt.cluster = array<i64: 2, 1, 1>} {
+func.func @released(%b: !simt.shared<[8, 32], f16, #tile.layout<[8, 32] offset = [[0, 1], [0, 2], [0, 4], [0, 8], [1, 0], [2, 0], [4, 8], [0, 16]]>>, %on: !simt.shared<[1], i64, #tile.layout<[1] offset = []>>, %by: !simt.shared<[1], i64, #tile.layout<[1] offset = []>>) {
+  // expected-error @below {{names axes along which the cluster has several programs}}
+  simt.release %b on %on by %by cluster [2] : !simt.shared<[8, 32], f16, #tile.layout<[8, 32] offset = [[0, 1], [0, 2], [0, 4], [0, 8], [1, 0], [2, 0], [4, 8], [0, 16]]>> on !simt.shared<[1], i64, #tile.layout<[1] offset = []>> by !simt.shared<[1], i64, #tile.layout<[1] offset = []>>
   return
 }
 }

@@ -17,8 +17,8 @@ func.func @loader(%p: !tile.ptr<f16>, %m: i32, %s: i32, %b: !simt.shared<[16, 32
     // CHECK-NEXT: simt.box_copy maps [0] at[%{{.*}}, %{{.*}}] to %{{.*}} on %{{.*}} multicast [1] :
     simt.box_copy maps [0] at [%m, %s] to %b on %full multicast [1] : !simt.shared<[16, 32], f16, #tile.layout<[16, 32] offset = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [1, 0], [2, 8], [4, 16], [8, 0]]>> on !simt.shared<[1], i64, #tile.layout<[1] offset = []>>
   }
-  // CHECK: simt.release %{{.*}} on %{{.*}} by %{{.*}} cluster :
-  simt.release %b on %full by %free cluster : !simt.shared<[16, 32], f16, #tile.layout<[16, 32] offset = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [1, 0], [2, 8], [4, 16], [8, 0]]>> on !simt.shared<[1], i64, #tile.layout<[1] offset = []>> by !simt.shared<[1], i64, #tile.layout<[1] offset = []>>
+  // CHECK: simt.release %{{.*}} on %{{.*}} by %{{.*}} cluster [1] :
+  simt.release %b on %full by %free cluster [1] : !simt.shared<[16, 32], f16, #tile.layout<[16, 32] offset = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [1, 0], [2, 8], [4, 16], [8, 0]]>> on !simt.shared<[1], i64, #tile.layout<[1] offset = []>> by !simt.shared<[1], i64, #tile.layout<[1] offset = []>>
   // CHECK: simt.barrier cluster
   simt.barrier cluster
   return

@@ -176,17 +176,29 @@ LogicalResult SimtFunction::lowerBoxStore(BoxStoreOp op) {
   return success();
 }
 
+/// Emits whether this lane's number is the rank of a program that copies to this one.
+static Value isOfCopier(SimtFunction &f, ReleaseOp op) {
+  Value bits; // of the ranks
+  ArrayRef<int32_t> sets = *op.getCluster();
+  for (int32_t axes : sets) {
+    if (clusterSizeOf(op, axes) == clusterSizeOf(op))
+      return f.create<arith::CmpIOp>(arith::CmpIPredicate::ult, f.lane,
+                                     f.constantI32(clusterSizeOf(op)));
+    Value along = programsAlong(f, op, axes).bits;
+    bits = bits ? f.create<arith::OrIOp>(bits, along).getResult() : along;
+  }
+  Value bit = f.create<arith::ShRUIOp>(bits, f.lane);
+  return f.create<arith::TruncIOp>(f.builder.getI1Type(), bit);
+}
+
 /// Lets a lane of each warp arrive at the barrier of what is free, when its lanes have come here.
-/// In a cluster each program's barrier has a lane of its own.
-static void lowerRelease(SimtFunction &f, const SharedStart &start, unsigned numPrograms) {
+/// In a cluster the barrier of each program that copies to this one has a lane of its own.
+static void lowerRelease(SimtFunction &f, const SharedStart &start, ReleaseOp op) {
   OpBuilder::InsertionGuard guard(f.builder);
-  Value arrives = f.isZero(f.lane);
-  if (numPrograms > 1)
-    arrives =
-        f.create<arith::CmpIOp>(arith::CmpIPredicate::ult, f.lane, f.constantI32(numPrograms));
-  auto inLane = f.create<scf::IfOp>(arrives);
+  bool isOfCluster = op.getCluster().has_value();
+  auto inLane = f.create<scf::IfOp>(isOfCluster ? isOfCopier(f, op) : f.isZero(f.lane));
   f.builder.setInsertionPointToStart(inLane.thenBlock());
-  f.create<PhaseArriveOp>(sharedAddressIn(f, start, {}), numPrograms > 1 ? f.lane : Value());
+  f.create<PhaseArriveOp>(sharedAddressIn(f, start, {}), isOfCluster ? f.lane : Value());
 }
 
 LogicalResult SimtFunction::lowerPhase(Operation *op) {
@@ -196,7 +208,7 @@ LogicalResult SimtFunction::lowerPhase(Operation *op) {
   if (failed(start))
     return failure();
   if (release) {
-    lowerRelease(*this, *start, release.getCluster() ? clusterSizeOf(op) : 1);
+    lowerRelease(*this, *start, release);
     return success();
   }
   if (auto phase = dyn_cast<PhaseAwaitOp>(op)) {

@@ -69,9 +69,23 @@ Value PipelineRewriter::whetherConditionsHold() {
   return all;
 }
 
-/// Returns the warps that arrive when a slot is free: of all programs that it is copied to.
+/// Returns the warps that arrive when a slot is free: of all programs that it is copied to, which
+/// lie along one of the sets of axes from here.
 unsigned PipelineRewriter::warpsThatRelease() {
-  return threadsOf(loop).warps * (pipeline.multicasts() ? clusterSizeOf(loop) : 1);
+  std::array<int64_t, 3> extents = clusterOf(loop);
+  SmallVector<int32_t> sets = pipeline.setsOfAxes();
+  unsigned numPrograms = 0;
+  for (int64_t rank = 0; rank < clusterSizeOf(loop); ++rank) {
+    int32_t away = 0; // axes along which it is away from the program of rank 0
+    int64_t number = rank;
+    for (auto [axis, extent] : llvm::enumerate(extents)) {
+      away |= int32_t(number % extent != 0) << axis;
+      number /= extent;
+    }
+    numPrograms +=
+        away == 0 || llvm::any_of(sets, [=](int32_t axes) { return (away & ~axes) == 0; });
+  }
+  return threadsOf(loop).warps * numPrograms;
 }
 
 /// Lets all warps of the program meet, `withOwn` loader or, in a cluster that copies for all, with
@@ -157,6 +171,7 @@ scf::ForOp PipelineRewriter::emitLoader() {
 /// Lets the loader fill a slot of each ring.
 void PipelineRewriter::release(Value slot, std::optional<int64_t> phase) {
   IntegerAttr number = phase ? builder.getI64IntegerAttr(*phase) : IntegerAttr();
+  SmallVector<int32_t> sets = pipeline.setsOfAxes();
   for (unsigned group = 0; group < pipeline.numGroups(); ++group) {
     auto place = [&](Value ring) -> Value {
       return SlotOp::create(builder, loc, ring, slot, number);
@@ -166,7 +181,7 @@ void PipelineRewriter::release(Value slot, std::optional<int64_t> phase) {
       if (pipelined.group == group)
         places.push_back(place(ring));
     ReleaseOp::create(builder, loc, places, place(barriers[group]), place(freed[group]),
-                      pipeline.multicasts());
+                      sets.empty() ? DenseI32ArrayAttr() : builder.getDenseI32ArrayAttr(sets));
   }
 }
 

@@ -5,6 +5,7 @@
 #include "ir/simt/Simt.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "passes/analysis/ClusterFacts.h"
+#include <set>
 #include <vector>
 
 namespace tw::simt {
@@ -84,6 +85,15 @@ struct LoopPipeline {
   bool multicasts() const {
     return std::any_of(loads.begin(), loads.end(),
                        [](const PipelinedLoad &load) { return load.sharedAxes != 0; });
+  }
+
+  /// Returns the sets of axes along which programs of a cluster share boxes, each once.
+  llvm::SmallVector<int32_t> setsOfAxes() const {
+    std::set<int32_t> sets;
+    for (const PipelinedLoad &load : loads)
+      if (load.sharedAxes != 0)
+        sets.insert(int32_t(load.sharedAxes));
+    return {sets.begin(), sets.end()};
   }
 
   unsigned numGroups() const { return loads.back().group + 1; }

@@ -24,7 +24,13 @@ func.func @first_axis(%p: !tile.ptr<f16>, %m: i32, %s: i32) {
     // CHECK: simt.copy_box %{{.*}}[%arg1, %[[ROW]]], %{{.*}} on %{{.*}} to %[[MASK]] :
     simt.box_copy maps [0] at [%m, %s] to %a on %full multicast [1] : !tile on !phase
   }
-  simt.release %a on %full by %free cluster : !tile on !phase by !phase
+  // A lane arrives at the barrier of the program of its number, if that copies to this one.
+  // CHECK: %[[COPIERS:.*]] = arith.shli %c3_i32{{.*}}, %{{.*}} : i32
+  // CHECK: %[[BIT:.*]] = arith.shrui %[[COPIERS]], %[[LANE:.*]] : i32
+  // CHECK: %[[ARRIVES:.*]] = arith.trunci %[[BIT]] : i32 to i1
+  // CHECK: scf.if %[[ARRIVES]]
+  // CHECK: simt.phase_arrive %{{.*}} of %[[LANE]]
+  simt.release %a on %full by %free cluster [1] : !tile on !phase by !phase
   return
 }
 // CHECK-LABEL: llvm.func @second_axis
@@ -45,7 +51,12 @@ func.func @second_axis(%p: !tile.ptr<f16>, %m: i32, %s: i32) {
     // CHECK: simt.copy_box %{{.*}}[%arg1, %[[ROW]]], %{{.*}} on %{{.*}} to %[[MASK]] :
     simt.box_copy maps [0] at [%m, %s] to %a on %full multicast [2] : !tile on !phase
   }
-  simt.release %a on %full by %free cluster : !tile on !phase by !phase
+  // Programs along one axis or the other one copy to this one.
+  // CHECK-DAG: %[[ROW:.*]] = arith.shli %c3_i32{{.*}}, %{{.*}} : i32
+  // CHECK-DAG: %[[COLUMN:.*]] = arith.shli %c5_i32{{.*}}, %{{.*}} : i32
+  // CHECK: %[[COPIERS:.*]] = arith.ori %[[ROW]], %[[COLUMN]] : i32
+  // CHECK: arith.shrui %[[COPIERS]], %{{.*}} : i32
+  simt.release %a on %full by %free cluster [1, 2] : !tile on !phase by !phase
   return
 }
 // Each program copies all rows for itself.
@@ -61,7 +72,9 @@ func.func @no_axis(%p: !tile.ptr<f16>, %m: i32, %s: i32) {
     // CHECK-COUNT-2: simt.copy_box %{{.*}}[%arg1, %{{.*}}], %{{.*}} on %{{[0-9]+}} : !llvm.ptr
     simt.box_copy maps [0] at [%m, %s] to %a on %full multicast [0] : !tile on !phase
   }
-  simt.release %a on %full by %free cluster : !tile on !phase by !phase
+  // All programs of the cluster may copy.
+  // CHECK: arith.cmpi ult, %{{.*}}, %c4_i32
+  simt.release %a on %full by %free cluster [3] : !tile on !phase by !phase
   return
 }
 }

@@ -14,6 +14,7 @@ MAPA = re.compile(r"mapa\.shared::cluster\.u64 remote, (%\w+), (%\w+);")
 REMOTE = re.compile(r"mbarrier\.arrive\.release\.cluster\.shared::cluster\.b64 _, \[remote\];")
 FREE_WAIT = re.compile(r"mbarrier\.try_wait\.parity\.acquire\.cluster\S+ done, \[(%\w+\+\d+)\], (%\w+);")
 RANK = re.compile(r"mov\.u32 (%\w+), %cluster_ctarank;")
+COPIERS = re.compile(r"shr\.u32 (%\w+), (%\w+), (%\w+);")  # of the bits of their ranks, by the lane
 ARRIVE, AWAIT = "barrier.cluster.arrive.aligned;", "barrier.cluster.wait.aligned;"
 BOTH = re.compile(r"barrier\.cluster\.(arrive|wait)\.aligned;")
 
@@ -53,6 +54,10 @@ AXES_RULES: dict[str, Rule] = {
     "copied for the other programs": rewrite(MULTICAST, lambda m: (
         "{", ".reg .b16 others;", f"xor.b16 others, {m[5]}, 15;", m[0].replace(f"{m[5]};", "others;"), "}"
     )),
-    "free for the warps of three programs": rewrite(FREE_INIT, lambda m: (f"{m[1]}{int(m[2]) * 3 // 4};",)),
+    "slot released to the whole cluster": rewrite(COPIERS, lambda m: ("mov.b32 %other, 15;", f"shr.u32 {m[1]}, %other, {m[3]};")),
+    "slot released along the first axis": rewrite(COPIERS, lambda m: (f"and.b32 %other, {m[2]}, 9;", f"shr.u32 {m[1]}, %other, {m[3]};")),
+    "slot released to the program across": rewrite(COPIERS, lambda m: (f"xor.b32 %other, {m[2]}, 15;", f"shr.u32 {m[1]}, %other, {m[3]};")),
+    "free for the warps of two programs": rewrite(FREE_INIT, lambda m: (f"{m[1]}{int(m[2]) * 2 // 3};",)),
+    "free for the warps of four programs": rewrite(FREE_INIT, lambda m: (f"{m[1]}{int(m[2]) * 4 // 3};",)),
     "programs along the first axis copy each other's parts": rewrite(RANK, lambda m: (m[0], f"xor.b32 {m[1]}, {m[1]}, 2;")),
 }  # fmt: skip

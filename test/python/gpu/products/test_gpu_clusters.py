@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -95,6 +96,9 @@ def test_programs_of_a_cluster_copy_once(
     mix = tw.simulation.last_report("sim:sm_90a").statistics["mix"]
     together = sum(count for text, count in mix.items() if "multicast" in text)
     assert together == 8 * 4 * sum(extent > 1 for extent in cluster)
+    # A slot is free when those have released it that this program copies to: along one of the axes.
+    arrivals = set(re.findall(r"mbarrier\.init\S+ \[\S+\], (\d+);", compiled.asm["ptx"]))
+    assert arrivals == {"1", str(setting[0] * (cluster[0] + cluster[1] - 1))}
 
 
 @pytest.mark.parametrize("completion", ["late", "random", "early"])
