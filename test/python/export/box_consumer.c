@@ -9,7 +9,7 @@
 #include <string.h>
 
 #define SETTINGS "capability=90 execute=sm_90a"
-enum { ROWS = 100, DEPTH = 128, COLUMNS = 64, SHIFT = 1, NUM_PARAMETERS = 6, NUM_MAPS = 3 };
+enum { ROWS = 100, DEPTH = 128, COLUMNS = 128, SHIFT = 1, NUM_PARAMETERS = 6, NUM_MAPS = 3 };
 
 static void check(int holds, const char *what) {
   if (!holds) {

@@ -6,7 +6,7 @@ import tilewright as tw
 
 _TYPES = "a=*fp16:16, b=*fp16:16, c=*fp32:16, M=i32, a_row=i32:16, b_row=i64:16"
 _ANY_ADDRESS = "a=*fp16, b=*fp16, c=*fp32, M=i32, a_row=i32, b_row=i64"
-_TILES = {"BM": 64, "BN": 64, "BK": 64}
+_TILES = {"BM": 64, "BN": 128, "BK": 64}  # rows of b have two slabs
 
 
 @tw.jit
