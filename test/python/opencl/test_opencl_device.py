@@ -3,6 +3,7 @@ which the tests of kernels and operations look at."""
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import numpy as np
@@ -81,3 +82,23 @@ def test_torch_tensors_are_taken_where_they_lie() -> None:
         negated[(1,)](out, x, BLOCK=64)
     assert torch.equal(out, -x)
     assert "opencl:0" in tw.list_devices(probe=True)
+
+
+@tw.jit
+def repeated(x, n, BLOCK: tw.constexpr):
+    value = tw.load(x + tw.arange(0, BLOCK))
+    for _ in range(n):
+        value = value * 0.999 + 1
+    tw.store(x + tw.arange(0, BLOCK), value)
+
+
+def test_times_are_those_of_the_devices_clock() -> None:
+    x = np.ones(64, np.float32)
+
+    def call() -> None:
+        repeated[(1,)](x, 1000, BLOCK=64)
+        time.sleep(0.02)
+
+    with tw.device("opencl:0"):
+        milliseconds = tw.testing.do_bench(call, warmup=0, rep=1, return_mode="min")
+    assert 0 < milliseconds < 20  # the host's would have the pause
