@@ -157,12 +157,12 @@ py::object Call::find(PyObject *facts) const {
 /// Reads numbers of programs that are plain integers in range.
 static bool readExtents(PyObject *grid, LaunchGrid &extents) {
   extents.programs = {1, 1, 1};
-  bool isTuple = PyTuple_CheckExact(grid);
-  Py_ssize_t count = isTuple ? PyTuple_GET_SIZE(grid) : 1;
+  bool isSequence = PyTuple_CheckExact(grid) || PyList_CheckExact(grid);
+  Py_ssize_t count = isSequence ? PySequence_Fast_GET_SIZE(grid) : 1;
   if (count < 1 || count > Py_ssize_t(extents.programs.size()))
     return false;
   for (Py_ssize_t axis = 0; axis < count; ++axis) {
-    PyObject *extent = isTuple ? PyTuple_GET_ITEM(grid, axis) : grid;
+    PyObject *extent = isSequence ? PySequence_Fast_GET_ITEM(grid, axis) : grid;
     if (!PyLong_CheckExact(extent))
       return false;
     int overflow = 0;
@@ -299,6 +299,55 @@ static py::object makeLauncher(const py::args &parts) {
   return py::reinterpret_steal<py::object>(PyCFunction_New(&method, parts.ptr()));
 }
 
+namespace {
+/// The parts of an operator of torch that launches a kernel.
+enum OperatorPart : Py_ssize_t {
+  pKernel,    // of Python
+  pConstants, // a tuple: what follows the operator's arguments in a launch
+  pChecked,   // a list of one: the compiled kernel that `pCheck` has seen last
+  pCheck,     // (compiled kernel)
+  pRun,       // (grid, *arguments), while torch follows this thread
+  kNumOperatorParts,
+};
+} // namespace
+
+/// (grid, *arguments): a launch with the operator's constants.
+static PyObject *launchOperator(PyObject *state, PyObject *const *given, Py_ssize_t count) {
+  static PyObject *name = PyUnicode_InternFromString("_launch_again");
+  PyObject *const *parts = reinterpret_cast<PyTupleObject *>(state)->ob_item;
+  if (python::isTraced())
+    return PyObject_Vectorcall(parts[pRun], given, size_t(count), nullptr);
+  auto launch = py::reinterpret_steal<py::object>(PyObject_GetAttr(parts[pKernel], name));
+  if (!launch)
+    return nullptr;
+  PyObject *const *constants = reinterpret_cast<PyTupleObject *>(parts[pConstants])->ob_item;
+  std::byte memory[python::kPassedBytes];
+  std::pmr::monotonic_buffer_resource pool(memory, sizeof(memory));
+  std::pmr::vector<PyObject *> arguments(&pool);
+  arguments.reserve(size_t(count + PyTuple_GET_SIZE(parts[pConstants])));
+  arguments.assign(given, given + count);
+  arguments.insert(arguments.end(), constants, constants + PyTuple_GET_SIZE(parts[pConstants]));
+  auto ran = py::reinterpret_steal<py::object>(
+      PyObject_Vectorcall(launch.ptr(), arguments.data(), arguments.size(), nullptr));
+  if (!ran)
+    return nullptr;
+  if (ran.ptr() == PyList_GET_ITEM(parts[pChecked], 0))
+    Py_RETURN_NONE;
+  return PyObject_CallOneArg(parts[pCheck], ran.ptr());
+}
+
+/// The function of an operator that launches a kernel: of the grid and the operator's arguments.
+static py::object makeOperator(const py::args &parts) {
+  static PyMethodDef method = {
+      "launch", reinterpret_cast<PyCFunction>(reinterpret_cast<void *>(&launchOperator)),
+      METH_FASTCALL, nullptr};
+  if (parts.size() != kNumOperatorParts ||
+      !PyTuple_CheckExact(PyTuple_GET_ITEM(parts.ptr(), pConstants)) ||
+      !PyList_CheckExact(PyTuple_GET_ITEM(parts.ptr(), pChecked)))
+    throw py::type_error("an operator has other parts");
+  return py::reinterpret_steal<py::object>(PyCFunction_New(&method, parts.ptr()));
+}
+
 /// An entry of a launcher's list. `readStream` gives the stream of a launch; None: 0.
 static py::tuple makeEntry(const py::tuple &facts, const py::object &options,
                            const py::object &choice, const py::object &compiled,
@@ -313,6 +362,7 @@ static py::tuple makeEntry(const py::tuple &facts, const py::object &options,
 
 void python::defineWarmLaunches(py::module_ &module) {
   module.def("make_launcher", &makeLauncher);
+  module.def("make_operator", &makeOperator);
   module.def("make_entry", &makeEntry, py::arg("facts"), py::arg("options"), py::arg("choice"),
              py::arg("compiled"), py::arg("is_current"), py::arg("read_stream"), py::arg("native"));
 }

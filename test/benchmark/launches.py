@@ -1,5 +1,6 @@
 """Microseconds of warm launches on the CPU, and on a double of CUDA's driver that records nothing:
-`launches.py` prints them as JSON, `launches.py --double` those on the double."""
+`launches.py` prints them as JSON, `launches.py --double` those on the double, and `launches.py --graph`
+what launches within torch.compile take beside bare ones."""
 
 from __future__ import annotations
 
@@ -69,5 +70,56 @@ def in_process_of_double() -> dict[str, float]:
     }
 
 
+def in_graphs(rounds: int = 100, calls: int = 500) -> dict[str, float]:
+    """Launches by Inductor's code, beyond the same code with an empty operator of the same schema, and
+    bare launches behind a call of that code: what ran before has taken caches and predictions from both.
+
+    The least of rounds, each of which takes all functions in turn.
+    """
+    tensors = [torch.zeros(16) for _ in range(10)]
+    library = torch.library.Library("tilewright_benchmark", "DEF")
+    types = [*["Tensor"] * 9, "Tensor(a!)", *["SymInt"] * len(NUMBERS)]
+    parameters = ", ".join(f"{kind} x{i}" for i, kind in enumerate(types))
+    tags = (torch.Tag.needs_fixed_stride_order, torch.Tag.pt2_compliant_tag)
+    library.define(f"empty(SymInt[] grid, {parameters}) -> ()", tags=tags)
+    library.impl("empty", lambda grid, *values: None, "CompositeExplicitAutograd")
+    library.impl("empty", torch.library.fallthrough_kernel, "Autograd")
+    torch.library.register_fake("tilewright_benchmark::empty", lambda grid, *values: None, lib=library)
+
+    def launch() -> None:
+        operation_kernels.many[(1,)](*tensors, *NUMBERS)
+
+    def empty() -> None:
+        torch.ops.tilewright_benchmark.empty([1, 1, 1], *tensors, *NUMBERS)
+
+    graph = torch.compile(launch, fullgraph=True)
+    empty_graph = torch.compile(empty, fullgraph=True)
+
+    def beside(call: Callable[[], None]) -> Callable[[], None]:
+        def both() -> None:
+            empty_graph()
+            call()
+
+        return both
+
+    functions = {
+        "graph": graph, "empty graph": empty_graph,
+        "bare": beside(launch), "nothing": beside(lambda: None),
+    }  # fmt: skip
+    least = dict.fromkeys(functions, float("inf"))
+    for _ in range(rounds):
+        for name, call in functions.items():
+            call()
+            start = time.perf_counter()
+            for _ in range(calls):
+                call()
+            least[name] = min(least[name], (time.perf_counter() - start) / calls * 1e6)
+    within, bare = least["graph"] - least["empty graph"], least["bare"] - least["nothing"]
+    return {"launch in a graph": within, "bare launch": bare, "ratio": within / bare}
+
+
 if __name__ == "__main__":
+    if "--graph" in sys.argv:
+        print(json.dumps(in_graphs()))
+        sys.exit()
     print(json.dumps(in_process_of_double() if "--double" in sys.argv else {**on_cpu(), **on_double()}))

@@ -198,6 +198,9 @@ class FakeNative:
     def make_launcher(self, kernel: Any, *parts: Any) -> Any:
         return kernel._launch
 
+    def make_operator(self, kernel: Any, constants: Any, checked: Any, check: Any, run: Any) -> Any:
+        return run
+
     def make_check(self, bodies: Any, dependencies: Any, otherwise: Any, missing: Any = None) -> Any:
         return otherwise
 

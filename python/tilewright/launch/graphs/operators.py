@@ -17,7 +17,7 @@ from ...native import native
 from ...native.errors import InternalError, LaunchError
 from ..arguments import ArgumentProblem, constexpr_key
 from ..arguments.leaves import is_view_of_leaf, leaf_error
-from ..arguments.tracing import WITHIN, constant_when_traced, hide_launches_from_torch, untraced
+from ..arguments.tracing import WITHIN, constant_when_traced
 from .any_arguments import stored_by
 from .forms import Form
 
@@ -196,7 +196,7 @@ class Operator:
         self.stored = self._stored()
         self.written = self._written()
         self.name = self._name(description, objects)
-        self.checked: CompiledKernel | None = None  # one whose stores the schema has
+        self.checked: list[CompiledKernel | None] = [None]  # one whose stores the schema has
 
     def _stored(self) -> set[str] | None:
         """The arrays that any of the ways stores to; None: it may be all."""
@@ -278,7 +278,7 @@ class Operator:
                     raise leaf_error(f"the kernel {self.kernel_name}", name)
 
     def _make_run(self) -> Callable[..., None]:
-        """Make the function that the operator runs: the launch, and as little else as can be."""
+        """Make the function that the operator runs: the launch, and no code of Python where that is all."""
         form, kernel = self.form, self.kernel
         names = [parameter.name for parameter in self.inside.parameters]
         leading, given = [path for path, _ in form.leaves], [*form.makers]
@@ -287,20 +287,8 @@ class Operator:
         is_plain = form.is_plain and leading == names[: len(leading)] and len(form.ways) == 1
         if not is_plain or {*constants} != {*given} - {*leading} or kernel is not self.inside:
             return self._run
-        is_traced = native().is_traced
         rest = tuple(form.constants[name] for name in constants)
-
-        @untraced
-        def run(grid: Sequence[int], *leaves: Any) -> None:
-            if is_traced():
-                self._run(grid, *leaves)
-                return
-            ran = kernel._launch_again(tuple(grid), *leaves, *rest)
-            if ran is not self.checked:
-                self._check(ran)
-
-        hide_launches_from_torch()
-        return run
+        return native().make_operator(kernel, rest, self.checked, self._check, self._run)
 
     def _run(self, grid: Sequence[int], *leaves: Any) -> None:
         WITHIN.depth += 1
@@ -312,7 +300,7 @@ class Operator:
             ran = self.kernel[extents](*positional, **values)
         finally:
             WITHIN.depth -= 1
-        if ran is not self.checked:
+        if ran is not self.checked[0]:
             self._check(ran)
 
     def _grid_of_ways(self, grids: Sequence[int]) -> Callable[[Mapping[str, Any]], tuple[int, ...]]:
@@ -337,7 +325,7 @@ class Operator:
                 code="TW0442",
                 hint="make the graph anew (torch.compiler.reset()) after a change of a kernel",
             )
-        self.checked = ran
+        self.checked[0] = ran
 
 
 def _text_of(value: Any) -> str:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from .guards import forget_own_guards
 from .functionalized import call_functionalized, is_functionalized
 from .operators import (
     check_recorded,
@@ -93,6 +94,7 @@ def launch_traced(kernel: Any, grid: Any, args: tuple[Any, ...], kwargs: Mapping
         )
         return
     getattr(torch.ops.tilewright, operator)(grids, *leaves)
+    forget_own_guards()
 
 
 def describe_values(
