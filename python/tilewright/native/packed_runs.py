@@ -30,7 +30,8 @@ _SEED = 29
 
 
 def run_packed(packed: Mapping[str, Any], launch: Mapping[str, Any]) -> dict[str, Any]:
-    """Launch a packed request on a CPU once, on copies of its arrays that nothing lies behind.
+    """Launch a packed request once where kernels run in this process's memory, on copies of its arrays that
+    nothing lies behind.
 
     `launch` has the grid's `programs`, the `regions` of memory (a file with the bytes, how many, and
     the address modulo 64), and the `bits` of each parameter: a number, or [region, offset] of a
@@ -44,7 +45,8 @@ def run_packed(packed: Mapping[str, Any], launch: Mapping[str, Any]) -> dict[str
         regions.append(GuardedMemory(size, alignment))
         with open(file, "rb") as content:
             content.readinto(regions[-1].bytes())
-    report = _launcher(kernel, packed["device"], launch, regions)()
+    device = packed["device"]
+    report = _launcher(kernel, device, launch, regions)() or native().synchronize(device)
     return {"reports": [] if report is None else [dict(report)]}
 
 

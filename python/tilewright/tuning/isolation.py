@@ -1,5 +1,6 @@
-"""Runs candidates in other processes: those for CPUs for the first time in workers, where one that reads
-out of bounds or never ends does no harm, and any on the machines of an executor, to measure them."""
+"""Runs candidates in other processes: those that run in this one's memory for the first time in workers,
+where one that reads out of bounds or never ends does no harm, and any on the machines of an executor, to
+measure them."""
 
 from __future__ import annotations
 
@@ -53,10 +54,11 @@ def launches_of(launch: Callable[[], Any]) -> list[Launch]:
 
 
 def can_isolate(kernel: Any) -> bool:
-    """Returns true for a kernel that may crash this process, and that a worker can run."""
+    """Returns true for a kernel that may crash this process, and that a worker can run: code for a device
+    that has this process's memory, and checks no access."""
     return (
         isinstance(kernel, CompiledKernel)
-        and kernel.device.kind == "cpu"
+        and not kernel.device.has_memory
         and not kernel.needs_memory
         and is_packable(kernel.request)
         and not kernel.request.source.capture.names_builtin(_MAKES_POINTERS)

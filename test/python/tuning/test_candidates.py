@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from driver_doubles import find_double, run_with_driver
+from sampled import OPENCL
 
 import tilewright as tw
 from tilewright.tuning import isolation, workers
@@ -158,15 +159,30 @@ def read_behind(x, out, n, BEHIND: tw.constexpr, BLOCK: tw.constexpr):
     tw.store(out + i, tw.load(x + i + BEHIND) * 0 + i, mask=i < n)
 
 
-@pytest.mark.parametrize("distance", [64, 1 << 40])
-def test_a_candidate_that_reads_out_of_bounds_ends_only_its_worker(distance: int) -> None:
+@pytest.mark.parametrize("distance", [64, 1 << 24, 1 << 40])
+@pytest.mark.parametrize("device", ["cpu", *OPENCL])
+def test_a_candidate_that_reads_out_of_bounds_ends_only_its_worker(device: str, distance: int) -> None:
     x, out = np.zeros(1024, np.float32), np.zeros(1024, np.float32)
     configs = [{"BEHIND": behind, "BLOCK": 64} for behind in (distance, 0)]
     tuned = tune(read_behind, configs)
-    tuned[blocks(1024)](x, out, 1024)
+    with tw.device(device):
+        tuned[blocks(1024)](x, out, 1024)
     np.testing.assert_array_equal(out, np.arange(1024))
     row = tuned.report.rows[0]
     assert row.state == "failed" and row.code == "TW0446" and "SIGSEGV" in row.reason
+
+
+@pytest.mark.parametrize(
+    ("device", "code"), [("reference", "TW0601"), ("sim:sm_80", "TW0612"), ("sim:generic16", "TW0612")]
+)
+def test_where_accesses_are_checked_a_candidate_out_of_bounds_is_a_row(device: str, code: str) -> None:
+    x, out = np.zeros(256, np.float32), np.zeros(256, np.float32)
+    tuned = tune(read_behind, [{"BEHIND": behind, "BLOCK": 64} for behind in (1 << 24, 0)])
+    with tw.device(device):
+        tuned[blocks(256)](x, out, 256)
+    np.testing.assert_array_equal(out, np.arange(256))
+    row = tuned.report.rows[0]
+    assert row.state == "failed" and row.code == code and "out-of-bounds" in row.reason
 
 
 def test_checked_accesses_are_those_of_a_debug_build() -> None:
@@ -186,11 +202,14 @@ def await_flag(flag, out, WAITS: tw.constexpr, BLOCK: tw.constexpr):
     tw.store(out, 1)
 
 
-def test_a_candidate_that_never_ends_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tilewright.tuning.measurement.LONGEST_RUN", 0.5)
+@pytest.mark.parametrize("device", ["cpu", *OPENCL])
+def test_a_candidate_that_never_ends_is_left_out(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    # A driver that compiles takes a second to load.
+    monkeypatch.setattr("tilewright.tuning.measurement.LONGEST_RUN", 0.5 if device == "cpu" else 8.0)
     flag, out = np.zeros(1, np.int32), np.zeros(1, np.int32)
     tuned = tune(await_flag, [{"WAITS": waits, "BLOCK": 1} for waits in (True, False)])
-    tuned[(1,)](flag, out)
+    with tw.device(device):
+        tuned[(1,)](flag, out)
     assert out[0] == 1 and states(tuned) == ["late", "measured"]
     assert tuned.report.rows[0].code == "TW0447"
 
