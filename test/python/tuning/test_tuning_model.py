@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 import tilewright as tw
+from tilewright.analysis.places import Place
 from tilewright.analysis.text import TileType
 from tilewright.native import native
 from tilewright.tuning import autotune
-from tilewright.tuning.model import gpu, machine, predict
+from tilewright.tuning.model import cpu, gpu, machine, predict
 from tilewright.tuning.model.requests import candidate_of
-from tilewright.tuning.model.work import Work, times
+from tilewright.tuning.model.work import Access, Work, times
 from tilewright.tuning.model.shortlist import shortlist, worth_measuring
 
 pytestmark = pytest.mark.usefixtures("compiler")
@@ -102,7 +103,38 @@ def test_the_compiler_s_description_of_the_processor_is_read() -> None:
     assert found.threads == native().num_threads()
     assert found.vector_bytes in (16, 32, 64) and found.registers in (16, 32)
     assert found.products["f32"] >= found.vector_bytes / 4
-    assert list(found.caches) == sorted(found.caches) and found.caches[0] >= 8 << 10
+    assert list(found.caches) == sorted(found.caches) and found.caches[0].size >= 8 << 10
+    assert all(cache.size <= cache.ways * cache.way_bytes for cache in found.caches)
+
+
+def test_rows_at_a_distance_of_a_power_of_two_share_few_places_of_a_cache() -> None:
+    cache = machine.Cache(32 << 10, 8, 4 << 10)
+
+    def ways(rows: int, columns: int, distance: int) -> float:
+        type = TileType((rows, columns), "f32")
+        access = Access(type, Place(0.0, (float(distance), 1.0)), False, ())
+        return cpu._ways(access, [(float(rows), float(distance)), (float(columns), 1.0)], cache)
+
+    assert ways(32, 8, 2048) == 32 and ways(32, 8, 512) == 16
+    assert ways(32, 8, 2048 + 16) == 1 and ways(32, 8, 2053) == 1
+    assert ways(1, 4096, 4096) == 4  # one row of 16 KiB
+
+
+def test_a_transposition_keeps_parts_of_lines_where_a_cache_has_places() -> None:
+    @tw.jit
+    def transpose(x, out, M, N, BM: tw.constexpr, BN: tw.constexpr):
+        rows = tw.program_id(0) * BM + tw.arange(0, BM)
+        columns = tw.program_id(1) * BN + tw.arange(0, BN)
+        v = tw.load(x + rows[:, None] * N + columns[None, :])
+        tw.store(out + columns[:, None] * M + rows[None, :], tw.trans(v))
+
+    def relative(M: int) -> float:
+        x = np.zeros((M, 64), np.float32)  # the second cache holds all
+        arguments = {"x": x, "out": x.T.copy(), "M": M, "N": 64}
+        narrow, wide = (time_of(transpose, arguments, tiles, BM=rows, BN=64) for rows in (8, 64))
+        return narrow / wide
+
+    assert relative(1024) > 1.1 * relative(1024 + 64)
 
 
 def test_types_are_read() -> None:

@@ -3,7 +3,8 @@
 The form is that of the execution-cache-memory model (Stengel et al., ICS 2015): a core computes while
 data moves from its first cache, and moving lines between further levels adds up; the slower of the two
 is the time. Where an access finds its data follows from layer conditions: what lies within the last
-repetition of an access is still in a cache that is as large.
+repetition of an access is still in a cache that is as large, and that has a place for each of its lines:
+rows whose distance is a multiple of a power of two share few of them.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from collections.abc import Sequence
 
 from ...analysis.places import Place
 from ...analysis.walk import Loop
-from .machine import Processor
+from .machine import Cache, Processor
 from .work import Access, Arithmetic, Kept, Product, Work, times
 
 # Cycles of a vector, for functions that code computes by polynomials or the unit by iterations: the
@@ -39,6 +40,8 @@ _TILE = 15.0
 # Starting all threads and waiting for them.
 _LAUNCH = 8000.0
 _LINE = 64
+# Addresses within a page are those of memory; which pages follow each other there is not known.
+_PAGE = 4096
 # The part of the faster of computing and moving lines that the slower one does not hide: the start and
 # the end of each tile.
 _NOT_OVERLAPPED = 0.25
@@ -190,16 +193,16 @@ def _moving(work: Work, processor: Processor) -> float:
     axes = [Loop(f"program {axis}", float(extent)) for axis, extent in enumerate(work.grid)]
     scratch = [_scratch(k) for k in work.kept if _kept(k, processor)]
     every = [*work.accesses, *scratch]
-    known: Footprints = {}
     slowest = 0.0
-    for level, (size, rate) in enumerate(zip(processor.caches, processor.rates)):
+    for level, (cache, rate) in enumerate(zip(processor.caches, processor.rates)):
         # A launch finds what the one before has left: that is how it is measured.
-        if _footprint(every, axes, ()) <= size * (processor.threads if level else 1):
+        if _footprint(every, axes, ()) <= cache.size * (processor.threads if level else 1):
             continue
+        known: Footprints = {}
         inside = [loop for access in every for loop in access.loops]
-        is_kept = _footprint(every, list(dict.fromkeys(inside)), ()) <= size
+        is_kept = _footprint(every, list(dict.fromkeys(inside)), (), cache) <= cache.size
         once = {_pattern(access): access for access in every}.values() if is_kept else every
-        moved = sum(_missed(access, every, axes, size, known) for access in once)
+        moved = sum(_missed(access, every, axes, cache, known) for access in once)
         slowest = max(slowest, moved / rate)
     return slowest
 
@@ -225,9 +228,9 @@ def _scratch(kept: Kept) -> Access:
 
 
 def _missed(
-    access: Access, every: Sequence[Access], axes: Sequence[Loop], size: int, known: Footprints
+    access: Access, every: Sequence[Access], axes: Sequence[Loop], cache: Cache, known: Footprints
 ) -> float:
-    """Bytes that an access brings into a cache of a size, over all programs. The loops are gone through
+    """Bytes that an access brings into a cache, over all programs. The loops are gone through
     from the inside: where one does not move the access, its data is reused if everything that one
     repetition touches still fits."""
     tile = list(zip(access.type.shape, access.place.strides if access.place else ()))
@@ -243,26 +246,50 @@ def _missed(
         moves = access.place is None or coefficients.get(loop.name, 0.0) != 0
         resident = known.get(key := (tuple(inner), access.loops))
         if resident is None:
-            resident = known[key] = _footprint(every, inner, access.loops)
-        if resident > size:
+            resident = known[key] = _footprint(every, inner, access.loops, cache)
+        if resident > cache.size:
             # What comes around again is gone: each repetition brings its own.
             factor *= loop.trips
         elif moves:
             touched.append((loop.trips, coefficients.get(loop.name)))
         inner.append(loop)
-    unseen = _runs(access, tile, touched[len(tile) :]) * _UNSEEN_LINES * _LINE
-    return (_lines(access, touched) + unseen) * factor
+    lines = _lines(access, touched)
+    # Runs that share a line, as narrow tiles beside each other do, bring it once.
+    runs = min(_runs(access, tile, touched[len(tile) :]), lines / _LINE)
+    return (lines + runs * _UNSEEN_LINES * _LINE) * factor
 
 
-def _footprint(every: Sequence[Access], inner: Sequence[Loop], loops: Sequence[Loop]) -> float:
-    """Bytes that all accesses touch in one repetition of the loop around `inner`."""
+def _footprint(
+    every: Sequence[Access], inner: Sequence[Loop], loops: Sequence[Loop], cache: Cache | None = None
+) -> float:
+    """Bytes that all accesses touch in one repetition of the loop around `inner`. With a cache they are
+    as many as fill it where the lines of one access take as many of its ways."""
     names = {loop.name for loop in inner}
-    total = 0.0
+    total = crowded = 0.0
     for access in every:
         place = access.place
         tile = list(zip(access.type.shape, place.strides if place else (None,) * len(access.type.shape)))
         own = [loop for loop in access.loops if loop.name in names or loop not in loops]
         around = [*own, *(loop for loop in inner if loop.name.startswith("program "))]
         moved = [(loop.trips, place.coefficients.get(loop.name, 0.0) if place else None) for loop in around]
-        total += _lines(access, [*tile, *moved])
-    return total
+        touched = _lines(access, [*tile, *moved])
+        total += touched
+        if cache:
+            crowded = max(crowded, _ways(access, [*tile, *moved], cache) * cache.way_bytes - touched)
+    return total + crowded
+
+
+def _ways(access: Access, extents: Sequence[Axis], cache: Cache) -> float:
+    """How many ways of a cache the lines of an access take where it takes the most: rows whose distance
+    has a power of two in common with the bytes of a way lie in as few places of it."""
+    ways, run = 1.0, access.type.element_bytes
+    for extent, stride in sorted(extents, key=lambda pair: math.inf if pair[1] is None else abs(pair[1])):
+        if stride == 0 or stride is None or extent <= 1:
+            continue
+        step = abs(stride) * access.type.element_bytes
+        if step <= max(run, _LINE) and ways == 1.0 and run < _PAGE:
+            run = max(run, step * (extent - 1) + access.type.element_bytes)
+        else:
+            apart = max(_LINE, math.gcd(int(step), min(_PAGE, cache.way_bytes)))
+            ways *= math.ceil(extent * apart / cache.way_bytes)
+    return ways * math.ceil(run / cache.way_bytes)

@@ -11,6 +11,14 @@ from ...compile import Request, inspect
 from ...native import native
 
 
+class Cache(NamedTuple):
+    """A level of a core's caches."""
+
+    size: int  # bytes, of a shared one the core's share
+    ways: int  # how many lines there are whose addresses differ by multiples of `way_bytes`
+    way_bytes: int
+
+
 class Processor(NamedTuple):
     """A processor as code for it sees it. Rates are per core and cycle."""
 
@@ -18,7 +26,7 @@ class Processor(NamedTuple):
     vector_bytes: int
     registers: int
     products: dict[str, float]  # multiplications and additions of a matrix product by element type
-    caches: tuple[int, ...]  # bytes of a core's share of each level, the smallest first
+    caches: tuple[Cache, ...]  # the smallest first
     rates: tuple[float, ...]  # bytes from the level behind each of them
 
 
@@ -27,7 +35,7 @@ class Processor(NamedTuple):
 # 21 to 25 GB/s from memory, 6 bytes of a cycle at 4 GHz.
 _RATES = (32.0, 12.0, 6.0)
 # Where the system does not say: as many server processors have.
-_CACHES = (32 << 10, 1 << 20, 4 << 20)
+_CACHES = (Cache(32 << 10, 8, 4 << 10), Cache(1 << 20, 8, 128 << 10), Cache(4 << 20, 16, 2 << 20))
 # Cycles are only counted against each other; times that are told take this clock.
 CYCLES_PER_MS = 4.0e6
 _PRODUCT = re.compile(r"<mma = #(\w+), per_cycle = (\d+)")
@@ -35,20 +43,20 @@ _ELEMENT = re.compile(r"#(\w+) = #tile\.mma<[^,]+, (\w+) in")
 
 
 @lru_cache(maxsize=None)
-def caches() -> tuple[int, ...]:
-    """Bytes of the caches of data of the first core, of a shared one its share of it."""
-    found: dict[int, int] = {}
+def caches() -> tuple[Cache, ...]:
+    """The caches of data of the first core."""
+    found: dict[int, Cache] = {}
+    names = ("level", "type", "size", "ways_of_associativity", "shared_cpu_list")
     for index in Path("/sys/devices/system/cpu/cpu0/cache").glob("index*"):
         try:
-            level, kind, size, shared = (
-                (index / name).read_text().strip()
-                for name in ("level", "type", "size", "shared_cpu_list")
-            )
+            level, kind, text, ways, shared = ((index / name).read_text().strip() for name in names)
         except OSError:
             continue
         if kind != "Instruction":
-            unit = {"K": 1 << 10, "M": 1 << 20}.get(size[-1], 1)
-            found[int(level)] = int(size.rstrip("KM")) * unit // max(1, min(_count(shared), native().num_threads()))
+            size = int(text.rstrip("KM")) * {"K": 1 << 10, "M": 1 << 20}.get(text[-1], 1)
+            sharers = max(1, min(_count(shared), native().num_threads()))
+            count = int(ways) or 1
+            found[int(level)] = Cache(size // sharers, count, size // count)
     return tuple(found.get(level, other) for level, other in zip((1, 2, 3), _CACHES))
 
 
