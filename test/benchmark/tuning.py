@@ -3,7 +3,10 @@
 `python test/benchmark/tuning.py` measures every configuration of every space (tuning_kernels.py) for
 each shape, in rounds, so that all of them see the same neighbours on the machine, and takes the least
 time of each. Regret is how much longer the chosen configuration takes than the best one: the model's
-first choice, and the fastest of the eight that it would have measured. `--write` puts the table into results/tuning.md.
+first choice, and the fastest of the eight that it would have measured. Spread is the regret of choosing by one half of
+the rounds, judged by the other: smaller regrets say nothing. Beside other programs,
+`TILEWRIGHT_NUM_THREADS=1 tuning.py --cpu-time` measures what launches compute, and not what they wait for.
+`--write` puts the table into results/tuning.md.
 """
 
 from __future__ import annotations
@@ -35,7 +38,8 @@ HEAD = """# The tuning model beside measurements
 
 `rank` is Spearman's correlation of predicted and measured times over all configurations, `first`
 and `best of 8` how much longer the model's first choice and the fastest of its shortlist of eight
-take than the fastest of all. `model` is the time of all predictions, in which nothing is compiled.
+take than the fastest of all; `spread` is how much longer the fastest by one half of the rounds
+takes by the other half. `model` is the time of all predictions, in which nothing is compiled.
 
 """
 
@@ -50,6 +54,7 @@ class Row(NamedTuple):
     correlation: float
     first: float
     best_of_eight: float
+    spread: float
 
 
 def warm(workload: Workload, arguments: dict[str, Any], config: Any) -> Any:
@@ -57,23 +62,30 @@ def warm(workload: Workload, arguments: dict[str, Any], config: Any) -> Any:
     return workload.kernel.run(grid=workload.grid, warmup=True, **arguments, **config.all_kwargs())
 
 
-def measure(calls: Sequence[Callable[[], Any]], rounds: int, seconds: float) -> list[float]:
-    """The least milliseconds of each call: in each round single calls for as long as `seconds` says, at
-    least one."""
-    least = [math.inf] * len(calls)
+def measure(
+    calls: Sequence[Callable[[], Any]], rounds: int, seconds: float, clock: Callable[[], float]
+) -> list[list[float]]:
+    """The least milliseconds of each call by round: single calls for as long as `seconds` says, at least
+    one."""
     for call in calls:
         call()
-    for _ in range(rounds):
-        for index, call in enumerate(calls):
-            end = time.perf_counter() + seconds
-            while True:
-                start = time.perf_counter()
-                call()
-                now = time.perf_counter()
-                least[index] = min(least[index], (now - start) * 1e3)
-                if now >= end:
-                    break
+    return [[_least(call, seconds, clock) for call in calls] for _ in range(rounds)]
+
+
+def _least(call: Callable[[], Any], seconds: float, clock: Callable[[], float]) -> float:
+    least, now, end = math.inf, 0.0, clock() + seconds
+    while now < end:
+        start = clock()
+        call()
+        now = clock()
+        least = min(least, (now - start) * 1e3)
     return least
+
+
+def spread_of(rounds: Sequence[Sequence[float]]) -> float:
+    """The larger regret of the two halves of the rounds, each judged by the other."""
+    halves = [[min(times) for times in zip(*rounds[first::2])] for first in (0, 1)]
+    return max(b[a.index(min(a))] / min(b) - 1 for a, b in (halves, halves[::-1]))
 
 
 def ranks(values: Sequence[float]) -> list[float]:
@@ -83,7 +95,9 @@ def ranks(values: Sequence[float]) -> list[float]:
     return [first[value] + (ordered.count(value) - 1) / 2 for value in values]
 
 
-def row_of(name: str, shape: Shape, rounds: int, seconds: float) -> Row:
+def row_of(
+    name: str, shape: Shape, rounds: int, seconds: float, clock: Callable[[], float]
+) -> Row:
     """Predict and measure one kernel for one shape."""
     workload = WORKLOADS[name]
     arguments = workload.arguments(*shape)
@@ -98,12 +112,13 @@ def row_of(name: str, shape: Shape, rounds: int, seconds: float) -> Row:
         raise ValueError(f"the model has no time of {name} for {shape}")
     launch = workload.kernel[workload.grid]
     calls = [partial(launch, **arguments, **config.all_kwargs()) for config in configs]
-    taken = measure(calls, rounds, seconds)
+    measured = measure(calls, rounds, seconds, clock)
+    taken = [min(times) for times in zip(*measured)]
     times = dict(zip(configs, known))
     chosen = (worth_measuring(times, count, configs) for count in (1, MEASURED))
     regrets = [min(taken[configs.index(c)] for c in found) / min(taken) - 1 for found in chosen]
     correlation = statistics.correlation(ranks(known), ranks(taken))
-    return Row(name, shape, len(configs), model_ms, correlation, *regrets)
+    return Row(name, shape, len(configs), model_ms, correlation, *regrets, spread_of(measured))
 
 
 def tuning_seconds(name: str, shape: Shape, most: int | None) -> float:
@@ -137,15 +152,17 @@ def compared_seconds(name: str, pairs: int) -> tuple[float, float]:
 
 def table(rows: Sequence[Row]) -> str:
     """The rows, and their means."""
-    lines = ["| kernel | shape | configurations | model | rank | first | best of 8 |", "|---|---|---|---|---|---|---|"]
+    lines = ["| kernel | shape | configurations | model | rank | first | best of 8 | spread |", "|---" * 8 + "|"]
     for row in rows:
         lines.append(
             f"| {row.name} | {' x '.join(map(str, row.shape))} | {row.num_configs} | {row.model_ms:.0f} ms | "
-            f"{row.correlation:.2f} | {100 * row.first:.1f} % | {100 * row.best_of_eight:.1f} % |"
+            f"{row.correlation:.2f} | {100 * row.first:.1f} % | {100 * row.best_of_eight:.1f} % | "
+            f"{100 * row.spread:.1f} % |"
         )
     means = [statistics.fmean(values) for values in zip(*(row[4:] for row in rows))]
     lines.append(
-        f"| mean | | | | {means[0]:.2f} | {100 * means[1]:.1f} % | {100 * means[2]:.1f} % |"
+        f"| mean | | | | {means[0]:.2f} | {100 * means[1]:.1f} % | {100 * means[2]:.1f} % | "
+        f"{100 * means[3]:.1f} % |"
     )
     return "\n".join(lines) + "\n"
 
@@ -156,6 +173,7 @@ def main() -> None:
     parser.add_argument("--only", action="append", choices=list(WORKLOADS), help="this kernel")
     parser.add_argument("--rounds", type=int, default=5, help="rounds over all configurations")
     parser.add_argument("--seconds", type=float, default=0.01, help="of a configuration in a round")
+    parser.add_argument("--cpu-time", action="store_true", help="of the process, for one thread")
     parser.add_argument("--write", action="store_true", help=f"write {RESULT.name}")
     parser.add_argument("--pairs", type=int, default=5, help="tunings that are timed")
     parser.add_argument("--one-tuning", choices=("few", "all"), help=argparse.SUPPRESS)
@@ -164,10 +182,11 @@ def main() -> None:
         name, most = options.only[0], None if options.one_tuning == "few" else 10**6
         print(tuning_seconds(name, WORKLOADS[name].shapes[0], most))
         return
+    clock = time.process_time if options.cpu_time else time.perf_counter
     rows: list[Row] = []
     for name in options.only or WORKLOADS:
         for shape in WORKLOADS[name].shapes:
-            rows.append(row_of(name, shape, options.rounds, options.seconds))
+            rows.append(row_of(name, shape, options.rounds, options.seconds, clock))
             print(table(rows[-1:]).splitlines()[2], flush=True)
     name, shape = "matmul", WORKLOADS["matmul"].shapes[0]
     few, every = compared_seconds(name, options.pairs)
@@ -179,7 +198,7 @@ def main() -> None:
     text = table(rows) + speed
     print(text)
     if options.write:
-        command = f"`test/benchmark/tuning.py --rounds {options.rounds} --seconds {options.seconds} --write`"
+        command = f"`test/benchmark/tuning.py --rounds {options.rounds} --seconds {options.seconds}{' --cpu-time' * options.cpu_time} --write`"
         RESULT.write_text(f"{HEAD}{where}{command}\n\n{text}", encoding="utf-8")
 
 

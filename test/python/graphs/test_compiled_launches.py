@@ -94,7 +94,9 @@ def test_a_store_that_a_number_decides_counts_for_every_number(n: int) -> None:
 
 @pytest.mark.parametrize("backend", ["aot_eager", "inductor"])
 def test_sizes_and_grids_are_symbolic(backend: str) -> None:
-    frames = torch._dynamo.testing.CompileCounterWithBackend(backend)
+    from torch._dynamo.testing import CompileCounterWithBackend
+
+    frames = CompileCounterWithBackend(backend)
     function = compiled(plus_one, backend=frames, dynamic=True)
     for n in (10, 999, 4096):
         x = torch.rand(n)

@@ -9,6 +9,8 @@ from typing import Any
 from ..arguments.tracing import constant_when_traced
 
 _OWN = os.path.realpath(f"{__file__}/../../..") + os.sep
+# Names that torch's compiler adds to the globals of a compiled function.
+_ADDED = ("__import_tilewright", "__import_torch", "__builtins_dict__")
 
 
 @constant_when_traced
@@ -39,8 +41,7 @@ def _is_own(guard: Any, torch_folder: str) -> bool:
     while hasattr(source, "base"):
         is_class |= type(source).__name__ == "TypeMROSource"
         source = source.base
-    is_imported = getattr(source, "global_name", "").startswith(("__import_t", "__builtins_dict__"))
-    if not is_imported and not is_class:
+    if not is_class and not getattr(source, "global_name", "").startswith(_ADDED):
         return False
     files = [frame.filename for frame in guard.user_stack or ()]
     callers = [file for file in files if not file.startswith(torch_folder)]
