@@ -160,14 +160,14 @@ def _place(address: int, regions: Sequence[_Region]) -> Any:
 def failures_alone(
     launches: Mapping[Config, Launch], count: int, seconds: float, deadline: float,
     told: Callable[[], None], passed: list[Config],
-) -> dict[Config, TilewrightError]:  # fmt: skip
+) -> dict[Config, TilewrightError | None]:  # fmt: skip
     """Run launches in `count` worker processes, each for at most so many seconds, and append those that
-    end well to `passed`. Gives the errors of those that fail there; none where their arguments are
-    more than workers take."""
+    end well to `passed`. Gives the errors of those that fail there, None for those that the deadline left
+    no time to begin; nothing where their arguments are more than workers take."""
     regions = _regions_of([*launches.values()])
     configs = [config for config in launches if _is_known(launches[config], regions)]
     packed = [PackedRequest(launches[config].kernel.request) for config in configs]
-    errors: dict[Config, TilewrightError] = {}
+    errors: dict[Config, TilewrightError | None] = {}
     with _copied(regions) as is_copied:
         if not (is_copied and configs):
             return {}
@@ -183,7 +183,8 @@ def failures_alone(
         with closing(workers.outcomes()) as outcomes:
             for number, outcome in outcomes:
                 if isinstance(outcome, Lost):
-                    errors[configs[number]] = lost(outcome, "running", _HINT)
+                    error = lost(outcome, "running", _HINT) if outcome.was_begun else None
+                    errors[configs[number]] = error
                 elif asked := outcome[0].get("asked"):
                     packed[number].answer(asked)
                     workers.add(task(number))

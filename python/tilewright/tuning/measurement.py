@@ -27,6 +27,7 @@ from .workers import most_workers
 if TYPE_CHECKING:
     from .autotune import Autotuner
 
+_LATE = "TW0447"  # of candidates that the budget leaves no time for
 # Compiling may take this share of a budget: without a measurement, no candidate is better than another.
 _SHARE_OF_COMPILING = 0.6
 # Runs alone may take this share of what is left of it, each an equal part.
@@ -56,8 +57,9 @@ class Measurement:
         self.alone: list[Config] = []  # whose first run, in a worker, ended well
 
     def run(self) -> Config:
-        """The best configuration. After an interrupt (Ctrl-C) it is the best of those that were
-        measured, or one that ran well in a worker, or the first that was compiled. Raises LaunchError TW0411 where none runs."""
+        """The best configuration; with a `budget` that is over before one is compiled, the first. After an
+        interrupt (Ctrl-C) it is the best of those that were measured, or one that ran well in a worker,
+        or the first that was compiled. Raises LaunchError TW0411 where none runs."""
         try:
             self._compile()
             self._save()
@@ -107,6 +109,9 @@ class Measurement:
                         self.kernels[config] = warm(config)
                         break
             raise
+        late = [c for c, error in compiled.items() if error is not None and error.code == _LATE]
+        if len(late) == len(self.rows):  # a launch needs one, which is compiled here, however long it takes
+            compiled[late[0]] = None
         for config, row in self.rows.items():
             error = compiled.get(config)
             if error is None:
@@ -282,7 +287,7 @@ class Measurement:
         told = self._counting("run alone", len(isolated))
         share = _SHARE_OF_RUNS * (self.begin + self.budget - time.monotonic())
         each, deadline = share / len(groups), time.monotonic() + share
-        failures: dict[Config, TilewrightError] = {}
+        failures: dict[Config, TilewrightError | None] = {}
         for group in groups:
             launches = self._launches(group)
             seconds = min(LONGEST_RUN, each * min(workers, len(group)) / len(group))
@@ -290,8 +295,11 @@ class Measurement:
             for config in launches if has_hooks else ():
                 if config not in failures:
                     tuner.post_hook({**self.arguments, **config.all_kwargs()}, exception=None)
+        untried = [config for config, error in failures.items() if error is None]
+        if untried and len(failures) == len(configs):  # a launch needs one
+            del failures[untried[0]]
         for config, error in failures.items():
-            self._fail(config, error)
+            self._fail(config, error or out_of_time())
         return [config for config in configs if config not in failures]
 
     def _untried(self, configs: Sequence[Config]) -> list[Config]:

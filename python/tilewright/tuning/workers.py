@@ -43,6 +43,7 @@ class Lost(NamedTuple):
 
     reason: str
     is_late: bool = False
+    was_begun: bool = True
 
 
 class Task:
@@ -192,7 +193,8 @@ class Workers:
                     if time.monotonic() < self.deadline:
                         self._start(task)
                     else:
-                        yield task.number, Lost("the time of all candidates is over", is_late=True)
+                        reason = "the time of all candidates is over"
+                        yield task.number, Lost(reason, is_late=True, was_begun=False)
                 if self._busy:
                     yield from self._collect()
         finally:
@@ -236,7 +238,7 @@ class Workers:
             elif time.monotonic() >= min(worker.deadline, self.deadline):
                 self._busy.remove(worker)
                 worker.kill()
-                outcome = Lost(self._lateness(worker, task), is_late=True)
+                outcome = Lost(self._lateness(worker, task), True, was_begun=worker.is_ready)
             else:
                 continue
             if outcome is not None:

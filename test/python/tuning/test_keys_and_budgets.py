@@ -35,6 +35,22 @@ def test_candidates_that_hang_leave_time_for_others(monkeypatch: pytest.MonkeyPa
     assert {row.code for row in tuned.report.rows[:2]} == {"TW0447"}
 
 
+@pytest.mark.parametrize("budget", [1e-6, 0.02, 0.2])
+@pytest.mark.parametrize("do_bench", [False, True])
+def test_a_budget_that_is_too_small_for_one_candidate_still_launches(budget: float, do_bench: bool) -> None:
+    def bench(call: Any, quantiles: Any = None) -> list[float]:
+        call()
+        return [1.0, 1.0, 1.0]
+
+    for _ in range(2):  # the second time binaries are in the cache
+        tuned = tw.autotune(
+            [tw.Config({"F": f}) for f in (1, 2, 3)], ["n"], budget=budget, do_bench=bench if do_bench else None
+        )(waits)
+        x, out = np.random.default_rng(4).random(64, np.float32), np.zeros(64, np.float32)
+        tuned[(1,)](x, out, 64)
+        assert (out == x).all()
+
+
 @pytest.mark.parametrize("bucket", [None, lambda n: n // 100])
 def test_integers_of_numpy_count_as_those_of_python(bucket: Any) -> None:
     tuned = tw.autotune([tw.Config({"F": f}) for f in (1, 2)], ["n"], bucket=bucket)(waits)
