@@ -35,6 +35,7 @@ struct BoxReader {
   bool readOffset(const Polynomial &offset);
   bool moveFurther(MapDim &dim, const Polynomial &index);
   bool takeLimit(const IndexLimit &limit);
+  void moveConstant(IndexLimit &limit);
   bool readMask(Value mask);
   bool readWraps(ArrayRef<IndexLimit> wraps);
   bool checkStrides();
@@ -177,10 +178,22 @@ bool BoxReader::takeLimit(const IndexLimit &limit) {
   return true;
 }
 
+/// `64 + i < 256` is read as `i < 192`: moves a constant of the coordinate back to both sides.
+void BoxReader::moveConstant(IndexLimit &limit) {
+  Polynomial apart = dimOfTile(limit.dim).coordinate;
+  apart.add(limit.index, -1);
+  std::optional<Monomial> shift = apart.single();
+  if (!shift || !shift->isConstant() || !limit.extent.isConstant())
+    return;
+  limit.index.add(apart);
+  limit.extent.factor += shift->factor;
+}
+
 bool BoxReader::readMask(Value mask) {
   SmallVector<IndexLimit> limits;
-  if (collectLimits(facts, mask, limits) &&
-      llvm::all_of(limits, [&](const IndexLimit &limit) { return takeLimit(limit); }))
+  bool isOfLimits = collectLimits(facts, mask, limits);
+  llvm::for_each(limits, [&](IndexLimit &limit) { moveConstant(limit); });
+  if (isOfLimits && llvm::all_of(limits, [&](const IndexLimit &limit) { return takeLimit(limit); }))
     return true;
   return fail("its mask is more than comparisons of indices with the array's extents");
 }

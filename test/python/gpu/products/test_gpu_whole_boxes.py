@@ -142,3 +142,45 @@ def test_what_is_known_to_be_whole(
     assert len(numbers) == len(set(numbers))  # one map of each array
     assert started(3) == 2 * 3 * whole
     assert started(2) == 2 * 3 * 2 * (2 - whole)
+
+
+@tw.jit
+def packed_scores(
+    qkv, out, L, FORM: tw.constexpr, FIRST: tw.constexpr, WIDTH: tw.constexpr, D: tw.constexpr, BL: tw.constexpr
+):
+    """out = rows @ rows.T of D columns of a matrix, of which WIDTH are known."""
+    m, d = tw.program_id(0) * BL + tw.arange(0, BL), FIRST + tw.arange(0, D)
+    if FORM == "descriptor":
+        x = tw.make_tensor_descriptor(qkv, [L, WIDTH], [WIDTH, 1], [BL, D])
+    inside = (m[:, None] < L) & (d[None, :] < WIDTH)
+    rows = tw.load(qkv + m[:, None] * WIDTH + d[None, :], mask=inside, other=0.0)
+    for start in range(0, L, BL):
+        n = start + tw.arange(0, BL)
+        if FORM == "descriptor":
+            y = x.load([start, FIRST])
+        elif FORM == "shifted":  # the mask is of the columns behind the first
+            inside = (n[:, None] < L) & ((d - FIRST)[None, :] < WIDTH - FIRST)
+            y = tw.load(qkv + n[:, None] * WIDTH + d[None, :], mask=inside, other=0.0)
+        else:
+            inside = (n[:, None] < L) & (d[None, :] < WIDTH)
+            y = tw.load(qkv + n[:, None] * WIDTH + d[None, :], mask=inside, other=0.0)
+        tw.store(out + m[:, None] * L + n[None, :], tw.dot(rows, y.T), mask=(m[:, None] < L) & (n[None, :] < L))
+
+
+@pytest.mark.parametrize("form", ["descriptor", "masked", "shifted"])
+@pytest.mark.parametrize("first, width", [(64, 192), (128, 384), (8, 136), (64, 160), (72, 176)])
+def test_boxes_begin_at_constants_within_constants(
+    form: str, first: int, width: int, rng: np.random.Generator
+) -> None:
+    """A comparison of constants is read however it is written: parts of packed rows have boxes."""
+    L, D = 128, 128
+    qkv, out = integers(rng, L, width), poisoned(L, L)
+    compiled = launch(
+        packed_scores, (2,), qkv, out, L, FORM=form, FIRST=first, WIDTH=width, D=D, BL=64,
+        setting=(4, 2, "random"),
+    )  # fmt: skip
+    part = torch.nn.functional.pad(qkv.double(), (0, D))[:, first : first + D]
+    part[:, max(0, width - first) :] = 0
+    assert_equal(out, part @ part.T)
+    assert num_loaders(compiled) > 0
+    assert started(3) if first + D <= width else started(2)
