@@ -11,6 +11,7 @@
 #include "ir/simt/Simt.h"
 #include "ir/tile/Tables.h"
 #include "ir/tile/Tile.h"
+#include "runtime/codes/Codes.h"
 #include <chrono>
 
 using namespace tw;
@@ -143,6 +144,17 @@ static bool describeTensorMaps(mlir::ModuleOp module, Artifact &artifact) {
   return true;
 }
 
+/// An error about tensor maps: of a text that somebody wrote, or of a pass.
+static Diagnostic tensorMapError(bool isOfText) {
+  Diagnostic error = internalError("the module has a tensor map that no launch can fill in");
+  if (!isOfText)
+    return error;
+  error.kind = rowOfCode(Code::UnreadableText).kind;
+  error.code = Code::UnreadableText;
+  error.hint = "the array is an argument of the kernel, and so are numbers in extents and strides";
+  return error;
+}
+
 mlir::func::FuncOp tw::findKernel(mlir::ModuleOp module) {
   for (auto function : module.getOps<mlir::func::FuncOp>())
     if (function.isPublic() && !function.isExternal())
@@ -211,6 +223,7 @@ bool tw::compileModule(mlir::ModuleOp module, const Target &target, const Compil
       (target.checksPromises == AccessChecks::DebugBuilds && options.debug))
     artifact.promises = promisesOf(module, artifact.symbol);
 
+  const bool isOfText = !simt::tensorMapsOf(module).empty() || !stages.overrides.empty();
   auto start = std::chrono::steady_clock::now();
   bool passed = runStages(module, run, stages, diagnostics);
   std::chrono::duration<double, std::milli> elapsed = std::chrono::steady_clock::now() - start;
@@ -219,7 +232,7 @@ bool tw::compileModule(mlir::ModuleOp module, const Target &target, const Compil
     for (const auto &[pass, milliseconds] : stages.passTimes)
       artifact.milliseconds["passes/" + pass] = milliseconds;
   if (passed && !describeTensorMaps(module, artifact)) {
-    diagnostics.push_back(internalError("the module has a tensor map that no launch can fill in"));
+    diagnostics.push_back(tensorMapError(isOfText));
     return false;
   }
   return passed && makeCode(module, run, stages, artifact, diagnostics);

@@ -8,6 +8,7 @@
 // RUN:   | FileCheck %s --check-prefix=OWN
 
 // RUN: not tile-compile %t/narrow.mlir --target nvidia:sm_80 --emit ptx 2>&1 | FileCheck %s --check-prefix=NARROW
+// RUN: not tile-compile %t/map.mlir --target cpu 2>&1 | FileCheck %s --check-prefix=MAP
 
 // RUN: not tile-compile %t/unverified.mlir 2>&1 | FileCheck %s --check-prefix=VERIFIER
 // RUN: not tile-compile %t/unparsed.mlir 2>&1 | FileCheck %s --check-prefix=PARSER
@@ -30,6 +31,7 @@
 
 // NONE: error[TW0318]: the module must have one public function, its kernel
 // TILES: error[TW0318]: a kernel's parameters are pointers and numbers of a machine, not 'tensor<8xf32>'
+// MAP: error[TW0247]: the module has a tensor map that no launch can fill in
 // NARROW: error[TW0318]: a kernel's parameters are pointers and numbers of a machine, not 'f8E5M2'
 // LOWERED: error[TW0318]: the stage tile has no operation 'llvm.func'
 // LATER: error[TW0319]: the text is not what a later stage takes
@@ -58,6 +60,12 @@ func.func @kernel(%x: tensor<8xf32>) {
 //--- narrow.mlir
 func.func @kernel(%x: f8E5M2) {
   return
+}
+//--- map.mlir
+module attributes {simt.tensor_maps = [#simt.tensor_map<0 of f16 extents[<32>, <8>] strides[<32>] box[32, 8] span 64>]} {
+  func.func @no_arguments() {
+    return
+  }
 }
 //--- lowered.mlir
 llvm.func @kernel(%x: f32) {
