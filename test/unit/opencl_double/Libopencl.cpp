@@ -27,8 +27,8 @@ struct State {
   std::string record;
   std::map<std::string, int> numCalls;
   int numLive = 0;
-  std::map<unsigned, void *> pointers; // that the kernel has
-  std::map<void *, char *> buffers;    // and parts of them: where their memory begins
+  std::map<unsigned, void *> pointers;             // that the kernel has
+  std::map<void *, std::shared_ptr<char>> buffers; // and parts of them: where their memory begins
 };
 
 /// Never destroyed: kernels are released while the process exits.
@@ -286,7 +286,7 @@ int clSetKernelArg(void *, unsigned index, size_t bytes, const void *value) {
   if (bytes == sizeof(handle))
     memcpy(&handle, value, bytes);
   if (auto buffer = state().buffers.find(handle); buffer != state().buffers.end())
-    state().pointers[index] = buffer->second;
+    state().pointers[index] = buffer->second.get();
   return call.result;
 }
 int clSetKernelArgSVMPointer(void *, unsigned index, const void *pointer) {
@@ -343,7 +343,7 @@ void *clCreateBuffer(void *, uint64_t, size_t bytes, void *, int *result) {
   void *handle = make("clCreateBuffer", result, " " + std::to_string(bytes));
   std::lock_guard lock(state().mutex);
   if (handle)
-    state().buffers[handle] = static_cast<char *>(calloc(1, bytes));
+    state().buffers[handle] = {static_cast<char *>(calloc(1, bytes)), free};
   return handle;
 }
 void *clCreateSubBuffer(void *buffer, uint64_t, unsigned, const void *region, int *result) {
@@ -351,11 +351,13 @@ void *clCreateSubBuffer(void *buffer, uint64_t, unsigned, const void *region, in
   void *handle = make("clCreateSubBuffer", result,
                       " " + std::to_string(part[0]) + " " + std::to_string(part[1]));
   std::lock_guard lock(state().mutex);
-  if (handle)
-    state().buffers[handle] = state().buffers[buffer] + part[0];
+  if (handle) {
+    const std::shared_ptr<char> &whole = state().buffers[buffer]; // lives as long as its parts
+    state().buffers[handle] = {whole, whole.get() + part[0]};
+  }
   return handle;
 }
-int clReleaseMemObject(void *buffer) { // whose memory stays: parts may lie in it
+int clReleaseMemObject(void *buffer) {
   {
     std::lock_guard lock(state().mutex);
     state().buffers.erase(buffer);
@@ -366,14 +368,14 @@ int clEnqueueReadBuffer(void *, void *buffer, unsigned, size_t offset, size_t by
                         unsigned, void *const *, void **) {
   Call call("clEnqueueReadBuffer", " " + std::to_string(bytes));
   if (!call.result)
-    memcpy(to, state().buffers.at(buffer) + offset, bytes);
+    memcpy(to, state().buffers.at(buffer).get() + offset, bytes);
   return call.result;
 }
 int clEnqueueWriteBuffer(void *, void *buffer, unsigned, size_t offset, size_t bytes,
                          const void *from, unsigned, void *const *, void **) {
   Call call("clEnqueueWriteBuffer", " " + std::to_string(bytes));
   if (!call.result)
-    memcpy(state().buffers.at(buffer) + offset, from, bytes);
+    memcpy(state().buffers.at(buffer).get() + offset, from, bytes);
   return call.result;
 }
 
