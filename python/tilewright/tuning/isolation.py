@@ -163,7 +163,7 @@ def failures_alone(
 ) -> dict[Config, TilewrightError | None]:  # fmt: skip
     """Run launches in `count` worker processes, each for at most so many seconds, and append those that
     end well to `passed`. Gives the errors of those that fail there, None for those that the deadline left
-    no time to begin; nothing where their arguments are more than workers take."""
+    less time than each has; nothing where their arguments are more than workers take."""
     regions = _regions_of([*launches.values()])
     configs = [config for config in launches if _is_known(launches[config], regions)]
     packed = [PackedRequest(launches[config].kernel.request) for config in configs]
@@ -183,7 +183,7 @@ def failures_alone(
         with closing(workers.outcomes()) as outcomes:
             for number, outcome in outcomes:
                 if isinstance(outcome, Lost):
-                    error = lost(outcome, "running", _HINT) if outcome.was_begun else None
+                    error = lost(outcome, "running", _HINT) if outcome.is_judged else None
                     errors[configs[number]] = error
                 elif asked := outcome[0].get("asked"):
                     packed[number].answer(asked)

@@ -37,13 +37,15 @@ _BYTES_OF_WORKER = 512 << 20
 # A task whose worker was lost is tried in another one before it counts as failed.
 _TRIES = 2
 
+_OVER = "the time of all candidates is over"
+
 
 class Lost(NamedTuple):
     """The end of a worker before it answered: a crash, or a limit of time."""
 
     reason: str
     is_late: bool = False
-    was_begun: bool = True
+    is_judged: bool = True  # its worker was ready, and it had the time that each has
 
 
 class Task:
@@ -193,8 +195,7 @@ class Workers:
                     if time.monotonic() < self.deadline:
                         self._start(task)
                     else:
-                        reason = "the time of all candidates is over"
-                        yield task.number, Lost(reason, is_late=True, was_begun=False)
+                        yield task.number, Lost(_OVER, is_late=True, is_judged=False)
                 if self._busy:
                     yield from self._collect()
         finally:
@@ -238,16 +239,17 @@ class Workers:
             elif time.monotonic() >= min(worker.deadline, self.deadline):
                 self._busy.remove(worker)
                 worker.kill()
-                outcome = Lost(self._lateness(worker, task), True, was_begun=worker.is_ready)
+                outcome = self._late(worker, task)
             else:
                 continue
             if outcome is not None:
                 yield task.number, outcome
 
-    def _lateness(self, worker: Worker, task: Task) -> str:
-        if worker.deadline <= self.deadline:
-            return f"it took longer than {task.seconds:.3g} s"
-        return "the time of all candidates is over"
+    def _late(self, worker: Worker, task: Task) -> Lost:
+        """The end of a task by its own limit, or by that of all."""
+        is_own = worker.deadline <= self.deadline
+        reason = f"it took longer than {task.seconds:.3g} s" if is_own else _OVER
+        return Lost(reason, is_late=True, is_judged=is_own and worker.is_ready)
 
     def _outcome_of(self, worker: Worker, task: Task) -> tuple[dict[str, Any], bytes] | Lost | None:
         """What a worker answered; None where it has only said that it is ready, or was lost and another
