@@ -143,7 +143,7 @@ class FromSignature:
         return fact, bit, value
 
     def _entry(self, name: str, entry: Any, place: str) -> tuple[Any, Any]:
-        """What a signature says of a parameter: facts, or of a tuple its parts."""
+        """Read what a signature says of a parameter: facts, or of a tuple its parts."""
         try:
             if not isinstance(entry, (tuple, list)):
                 return parse_facts(entry).on(place), None

@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from . import native
+from .clock import timed
 from .packed import Specialization, compile_packed
 from .targets import device_named
 
@@ -66,12 +67,11 @@ def measure_packed(
     for milliseconds in (0.0, warmup, rep):
         times, begin, now = [], time.perf_counter_ns(), 0
         while not times or now - begin < milliseconds * 1e6:
-            start = time.perf_counter_ns()
-            report = run() or native().synchronize(device)
+            report, taken = timed(lambda: run() or native().synchronize(device))
             now = time.perf_counter_ns()
             if report is not None:
                 return {"reports": [dict(report)]}
-            times.append((now - start) / 1e6)
+            times.append(taken)
     return {"times": times}
 
 

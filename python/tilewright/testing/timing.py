@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from ..launch.devices import synchronize
 from ..native import native
+from ..native.clock import timed
 from .caches import make_flush
 
 
@@ -220,13 +221,7 @@ def wait_for_gpus() -> Callable[[], Any]:
 
 
 def _time_once(fn: Callable[[], Any], wait: Callable[[], Any]) -> float:
-    """The milliseconds of a call: by the clock of the device that it launched on, where it has one."""
-    clock = native().kernel_nanoseconds
-    before, start = clock(), time.perf_counter_ns()
-    fn()
-    wait()
-    end = time.perf_counter_ns()
-    return ((clock() - before) or (end - start)) / 1e6
+    return timed(lambda: (fn(), wait()))[1]
 
 
 def summarize(times: Sequence[float], quantiles: Sequence[float] | None, return_mode: str) -> Any:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..compile import CompiledKernel
+from ..native.clock import timed
 from ..native.errors import DeviceError, TilewrightError, render, warn_user
 from ..testing.timing import wait_for_gpus
 from .arrays import copy_of, is_comparable, stored_by, target_of, updated_by
@@ -109,9 +110,10 @@ class Measurement:
                         self.kernels[config] = warm(config)
                         break
             raise
-        late = [c for c, error in compiled.items() if error is not None and error.code == _LATE]
-        if len(late) == len(self.rows):  # a launch needs one, which is compiled here, however long it takes
-            compiled[late[0]] = None
+        failed = {config: error for config, error in compiled.items() if error is not None}
+        late = [config for config, error in failed.items() if error.code == _LATE]
+        if late and len(failed) == len(self.rows):
+            compiled[late[0]] = None  # a launch needs one: it is compiled here, however long that takes
         for config, row in self.rows.items():
             error = compiled.get(config)
             if error is None:
@@ -205,10 +207,7 @@ class Measurement:
             tuner.prepare(config, full, self.saved)
             wait = wait_for_gpus()
             wait()
-            start = time.perf_counter_ns()
-            self.call(config, False)
-            wait()
-            taken = (time.perf_counter_ns() - start) / 1e6
+            _, taken = timed(lambda: (self.call(config, False), wait()))
             if check is not None:
                 wait_for_gpus()()  # in use since this launch
                 check.note(config)

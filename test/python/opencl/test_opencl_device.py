@@ -12,6 +12,7 @@ from driver_doubles import run_with_driver
 from sampled import OPENCL
 
 import tilewright as tw
+from tilewright.native import native
 
 pytestmark = [
     pytest.mark.usefixtures("compiler"),
@@ -102,3 +103,12 @@ def test_times_are_those_of_the_devices_clock() -> None:
     with tw.device("opencl:0"):
         milliseconds = tw.testing.do_bench(call, warmup=0, rep=1, return_mode="min")
     assert 0 < milliseconds < 20  # the host's would have the pause
+
+
+def test_tuning_takes_the_devices_times(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = iter(range(0, 1 << 40, 123_000_000))  # of a device: each launch takes 123 ms
+    monkeypatch.setattr(native(), "kernel_nanoseconds", lambda: next(clock))
+    tuned = tw.autotune([tw.Config({}, num_warps=w) for w in (1, 2)], ["n"], isolate=False, rep=1)(repeated)
+    with tw.device("opencl:0"):
+        tuned[(1,)](np.ones(64, np.float32), 10, BLOCK=64)
+    assert {row.milliseconds for row in tuned.report.rows} == {123.0}

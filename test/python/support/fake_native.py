@@ -216,6 +216,9 @@ class FakeNative:
     def set_num_threads(self, count: int) -> None:
         self.threads = count
 
+    def kernel_nanoseconds(self) -> int:
+        return 0
+
     def num_threads(self) -> int:
         return 2
 

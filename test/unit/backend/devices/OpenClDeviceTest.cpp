@@ -18,6 +18,17 @@ static std::vector<LaunchArgument> argumentsOf(std::vector<int32_t> &array) {
   return arguments;
 }
 
+/// The same and a second pointer, into the array from an element on; each reaches so many bytes.
+static std::vector<LaunchArgument> argumentsOfViews(std::vector<int32_t> &array, size_t element,
+                                                    uint64_t bytes, uint64_t bytesOfSecond) {
+  std::vector<LaunchArgument> arguments = argumentsOf(array);
+  arguments[0].bytes = bytes;
+  arguments[1] = arguments[0];
+  arguments[1].bits = arguments[1].allocationBase = uint64_t(&array[element]);
+  arguments[1].bytes = bytesOfSecond;
+  return arguments;
+}
+
 TEST_F(OpenClTest, LaunchesPassWhatTheKernelTakesAndWaitForItsEnd) {
   auto device = openDevice();
   ASSERT_TRUE(device) << error.message;
@@ -117,11 +128,7 @@ TEST_F(OpenClTest, ArraysThatOverlapHaveOneCopyTogether) {
   artifact.parameters[1] = {"x", "*i32", false, true, 1};
   auto kernel = device->load(artifact, error);
   std::vector<int32_t> array = {1, 2, 3, 4};
-  std::vector<LaunchArgument> arguments = argumentsOf(array);
-  arguments[0].bytes = 8;
-  arguments[1] = arguments[0];
-  arguments[1].bits = arguments[1].allocationBase = uint64_t(&array[1]);
-  EXPECT_FALSE(device->launch(*kernel, {{1, 1, 1}}, arguments));
+  EXPECT_FALSE(device->launch(*kernel, {{1, 1, 1}}, argumentsOfViews(array, 1, 8, 8)));
   EXPECT_EQ(array, (std::vector<int32_t>{1, 5, 3, 4})) << "the last pointer is that of `x`";
   EXPECT_TRUE(contains(record(), "clEnqueueSVMMemcpy 12\n")) << record();
 }
@@ -133,11 +140,7 @@ TEST_F(OpenClTest, PartsOfBuffersBeginWhereTheDeviceAlignsThem) {
   artifact.parameters[1] = {"x", "*i32", false, true, 1};
   auto kernel = device->load(artifact, error);
   std::vector<int32_t> array = {1, 2, 3, 4};
-  std::vector<LaunchArgument> arguments = argumentsOf(array);
-  arguments[1] = arguments[0];
-  arguments[1].bits = arguments[1].allocationBase = uint64_t(&array[2]);
-  arguments[1].bytes = 8;
-  arguments[0].bytes = 16;
+  std::vector<LaunchArgument> arguments = argumentsOfViews(array, 2, 16, 8);
   int before = numLive();
   auto failure = device->launch(*kernel, {{1, 1, 1}}, arguments);
   EXPECT_FALSE(failure) << failure->message;
