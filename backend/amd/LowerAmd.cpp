@@ -42,7 +42,11 @@ Value tw::amd::threadId(Lowering &lowering) {
 }
 
 Value tw::amd::programId(Lowering &lowering, unsigned axis) {
-  return readNumber(lowering, Twine("amdgcn.workgroup.id.") + Twine("xyz"[axis]), 0, INT32_MAX);
+  auto place = [&](unsigned axis) {
+    return readNumber(lowering, Twine("amdgcn.workgroup.id.") + Twine("xyz"[axis]), 0, INT32_MAX);
+  };
+  return gpu::programInOrder(lowering, axis, place,
+                             [&](unsigned axis) { return numPrograms(lowering, axis); });
 }
 
 /// The numbers of programs are the first of the arguments that the driver adds to the user's ("Code
@@ -91,10 +95,7 @@ static Value readMachine(Lowering &lowering, tile::MachineFact fact) {
 static Value lowerPure(Lowering &lowering, Operation *op) {
   return llvm::TypeSwitch<Operation *, Value>(op)
       .Case<simt::ThreadIdOp>([&](auto) { return threadId(lowering); })
-      .Case([&](simt::ProgramIdOp id) {
-        return lowering.groupsByDie ? programByDie(lowering, id.getAxis())
-                                    : programId(lowering, id.getAxis());
-      })
+      .Case([&](simt::ProgramIdOp id) { return programId(lowering, id.getAxis()); })
       .Case([&](simt::NumProgramsOp num) { return numPrograms(lowering, num.getAxis()); })
       .Case([&](simt::ShuffleOp shuffle) { return amd::lowerShuffle(lowering, shuffle); })
       .Case([&](simt::SharedAddressOp address) {
@@ -142,7 +143,7 @@ static LogicalResult lowerKernel(LLVM::LLVMFuncOp kernel, unsigned numWarps, con
   Lowering lowering(kernel, numWarps, targetOf(kernel), arch);
   lowering.hasPrint = limits.hasPrint;
   lowering.keepsFarOffsets = limits.keepsFarOffsets;
-  lowering.groupsByDie = limits.groupsByDie;
+  lowering.order = limits.order;
   computeFinalValues(kernel, [&](Value value) { return lowering.uniform.contains(value); });
   if (failed(
           lowerOperations(lowering, [&](Operation *op) { return lowerOperation(lowering, op); })))

@@ -43,10 +43,9 @@ struct Lowering : gpu::ThreadLowering {
   SteadyAccesses steady;
   /// The barriers that do, with the scope to which waves release before them.
   llvm::DenseMap<mlir::Operation *, tile::MemoryScope> ordersGlobal;
-  bool hasPrint = false, keepsFarOffsets = false, groupsByDie = false;
-  std::array<mlir::Value, 3> programs; // numbers along the axes, where dies get neighbours
-  bool copiesDirectly = false;         // from global to shared memory, not through registers
-  bool leavesOutCopies = false;        // a wave whose masks are all false starts fewer than others
+  bool hasPrint = false, keepsFarOffsets = false;
+  bool copiesDirectly = false;  // from global to shared memory, not through registers
+  bool leavesOutCopies = false; // a wave whose masks are all false starts fewer than others
   /// The branch around the copies that were lowered last, and their mask.
   std::pair<mlir::Operation *, mlir::Value> branchOfCopies;
   mlir::Value lane; // this thread's number in its wave, once it was asked for
@@ -67,8 +66,6 @@ mlir::Value readNumber(Lowering &lowering, const llvm::Twine &name, int64_t lowe
 mlir::Value threadId(Lowering &lowering);
 mlir::Value programId(Lowering &lowering, unsigned axis);
 mlir::Value numPrograms(Lowering &lowering, unsigned axis);
-// GroupByDie.cpp
-mlir::Value programByDie(Lowering &lowering, unsigned axis);
 // LowerBarriers.cpp
 void lowerBarrier(Lowering &lowering, simt::BarrierOp op);
 void lowerCopiesWait(Lowering &lowering, simt::CopiesWaitOp op);

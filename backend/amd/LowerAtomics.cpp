@@ -1,8 +1,8 @@
 // Atomics on global memory: LLVM's, which knows what each machine has instructions for and writes
 // loops of compare-and-swap for the rest.
 #include "backend/amd/LowerAmd.h"
-#include "backend/gpu/AtomicLoops.h"
-#include "backend/gpu/LlvmAtomics.h"
+#include "backend/gpu/atomics/AtomicLoops.h"
+#include "backend/gpu/atomics/LlvmAtomics.h"
 
 using namespace mlir;
 using namespace tw;

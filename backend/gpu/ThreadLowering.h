@@ -1,6 +1,7 @@
 // What lowering the operations of one thread to LLVM dialect shares between GPUs.
 #ifndef BACKEND_GPU_THREADLOWERING_H
 #define BACKEND_GPU_THREADLOWERING_H
+#include "backend/gpu/ProgramOrder.h"
 #include "ir/simt/Simt.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -30,6 +31,8 @@ struct ThreadLowering {
   unsigned sharedAlignment = 16;                    // of all shared memory, in bytes
   unsigned sharedBytes = 0;                         // that the code declares; 0: launches say
   unsigned stackSpace = 0;                          // the address space of the stack
+  ProgramOrder order;
+  std::array<mlir::Value, 3> programs; // numbers along the axes, where they are not the grid's
   llvm::DenseMap<mlir::Location, unsigned> assemblies; // of the user's, numbered by place
 };
 

@@ -1,7 +1,7 @@
 // Atomics on global memory: one predicated instruction where the machine has it, else a loop of
 // compare-and-swap.
-#include "backend/gpu/AtomicLoops.h"
 #include "backend/gpu/RegisterWords.h"
+#include "backend/gpu/atomics/AtomicLoops.h"
 #include "backend/nvidia/InlinePtx.h"
 #include "backend/nvidia/LowerNvidia.h"
 #include "ir/target/TargetDesc.h"

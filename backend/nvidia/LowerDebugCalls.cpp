@@ -9,11 +9,8 @@ using namespace tw;
 using namespace tw::gpu;
 using namespace tw::nvidia;
 
-/// The program's number as lines show it.
 static auto programIdOf(Lowering &lowering) {
-  return [&lowering](unsigned axis) {
-    return readSpecialRegister(lowering, std::string("ctaid.") + "xyz"[axis], 0, INT32_MAX);
-  };
+  return [&lowering](unsigned axis) { return programId(lowering, axis); };
 }
 
 static auto printerOf(Lowering &lowering) {

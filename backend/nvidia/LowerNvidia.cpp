@@ -45,6 +45,18 @@ static Value readGrid(Lowering &lowering, const char *name, unsigned axis, int64
   return readSpecialRegister(lowering, std::string(name) + "." + "xyz"[axis], lower, upper);
 }
 
+static Value numPrograms(Lowering &lowering, unsigned axis) {
+  return readGrid(lowering, "nctaid", axis, 1, maxGridExtent(axis) + 1);
+}
+
+Value tw::nvidia::programId(Lowering &lowering, unsigned axis) {
+  auto place = [&](unsigned axis) {
+    return readGrid(lowering, "ctaid", axis, 0, maxGridExtent(axis));
+  };
+  return programInOrder(lowering, axis, place,
+                        [&](unsigned axis) { return numPrograms(lowering, axis); });
+}
+
 /// The registers differ from read to read, so that no read may replace another (PTX ISA, "Special
 /// Registers").
 static Value readMachine(Lowering &lowering, tile::MachineFact fact) {
@@ -146,15 +158,13 @@ static Value lowerPure(Lowering &lowering, Operation *op) {
       .Case<simt::ThreadIdOp>([&](auto) {
         return readSpecialRegister(lowering, "tid.x", 0, 32 * int64_t(warpsOfCta(lowering)));
       })
-      .Case<simt::ProgramIdOp>([&](simt::ProgramIdOp id) {
-        return readGrid(lowering, "ctaid", id.getAxis(), 0, maxGridExtent(id.getAxis()));
-      })
+      .Case<simt::ProgramIdOp>(
+          [&](simt::ProgramIdOp id) { return programId(lowering, id.getAxis()); })
       .Case<simt::ClusterRankOp>([&](auto) {
         return readSpecialRegister(lowering, "cluster.ctarank", 0, simt::clusterSizeOf(op));
       })
-      .Case<simt::NumProgramsOp>([&](simt::NumProgramsOp num) {
-        return readGrid(lowering, "nctaid", num.getAxis(), 1, maxGridExtent(num.getAxis()) + 1);
-      })
+      .Case<simt::NumProgramsOp>(
+          [&](simt::NumProgramsOp num) { return numPrograms(lowering, num.getAxis()); })
       .Case<simt::ShuffleOp>(
           [&](simt::ShuffleOp shuffle) { return lowerWordShuffle(lowering, shuffle); })
       .Case<simt::SharedAddressOp>([&](simt::SharedAddressOp address) {
@@ -261,9 +271,10 @@ static void declareKernel(LLVM::LLVMFuncOp kernel, unsigned numWarps, unsigned m
   dropArgumentFacts(kernel);
 }
 
-static LogicalResult lowerKernel(LLVM::LLVMFuncOp kernel, unsigned numWarps,
-                                 unsigned maxRegisters) {
+static LogicalResult lowerKernel(LLVM::LLVMFuncOp kernel, unsigned numWarps, unsigned maxRegisters,
+                                 const ProgramOrder &order) {
   Lowering lowering(kernel, numWarps, targetOf(kernel));
+  lowering.order = order;
   lowering.maxRegisters = maxRegisters;
   kernel.walk([&](simt::GroupMmaOp mma) {
     for (simt::SlabsAttr slabs : {mma.getBSlabs(), mma.getASlabs().value_or(mma.getBSlabs())})
@@ -281,7 +292,8 @@ static LogicalResult lowerKernel(LLVM::LLVMFuncOp kernel, unsigned numWarps,
 namespace {
 struct LowerNvidia : PassWrapper<LowerNvidia, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(LowerNvidia)
-  explicit LowerNvidia(unsigned maxRegisters) : maxRegisters(maxRegisters) {}
+  LowerNvidia(unsigned maxRegisters, ProgramOrder order)
+      : maxRegisters(maxRegisters), order(order) {}
   StringRef getArgument() const override { return "lower-nvidia"; }
   StringRef getDescription() const override {
     return "what one thread does becomes intrinsics and inline PTX";
@@ -292,16 +304,17 @@ struct LowerNvidia : PassWrapper<LowerNvidia, OperationPass<ModuleOp>> {
   }
   void runOnOperation() override {
     if (failed(lowerKernels(getOperation(), [&](LLVM::LLVMFuncOp kernel, unsigned numWarps) {
-          return lowerKernel(kernel, numWarps, maxRegisters);
+          return lowerKernel(kernel, numWarps, maxRegisters, order);
         })))
       signalPassFailure();
   }
   unsigned maxRegisters;
+  ProgramOrder order;
 };
 } // namespace
 
-std::unique_ptr<Pass> tw::createLowerNvidia(unsigned maxRegisters) {
-  return std::make_unique<LowerNvidia>(maxRegisters);
+std::unique_ptr<Pass> tw::createLowerNvidia(unsigned maxRegisters, ProgramOrder order) {
+  return std::make_unique<LowerNvidia>(maxRegisters, order);
 }
 
 ArrayRef<PassInput> tw::nvidiaPassInputs() {

@@ -13,7 +13,8 @@ namespace tw {
 
 /// The pass `lower-nvidia`: from the stage lowered, after expand-simt-math; lower-to-llvm follows.
 /// A thread gets at most `maxRegisters` registers where that is not 0.
-std::unique_ptr<mlir::Pass> createLowerNvidia(unsigned maxRegisters = 0);
+std::unique_ptr<mlir::Pass> createLowerNvidia(unsigned maxRegisters = 0,
+                                              gpu::ProgramOrder order = {});
 /// Registers the passes of this folder by name for tile-opt.
 void registerNvidiaPasses();
 /// Returns the inputs of the passes of this folder.
@@ -35,6 +36,9 @@ mlir::LLVM::CallIntrinsicOp callIntrinsic(Lowering &lowering, const llvm::Twine 
 /// A 32-bit special register such as "ctaid.x" whose value lies in [lower, upper).
 mlir::Value readSpecialRegister(Lowering &lowering, llvm::StringRef name, int64_t lower,
                                 int64_t upper);
+
+/// Returns the program's number along an axis of the grid.
+mlir::Value programId(Lowering &lowering, unsigned axis);
 
 /// Returns what a shuffle gives, by the instruction that moves one 32-bit register.
 mlir::Value lowerWordShuffle(Lowering &lowering, simt::ShuffleOp op);

@@ -41,7 +41,8 @@ static TargetKind nvidiaKind(const char *name) {
   kind.facts.warpSize = 32;
   // CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
   kind.facts.processorRegisters = 64 << 10;
-  kind.facts.options = {"bitcode", "maxnreg", "no-fusion", "no-tensor-maps", "pass_limit"};
+  kind.facts.options = {"bitcode",        "maxnreg",    "no-fusion",
+                        "no-tensor-maps", "pass_limit", gpu::kSwizzlePrograms.str()};
   return kind;
 }
 

@@ -165,14 +165,16 @@ void NvidiaTarget::addPasses(StagedPasses &passes, const CompileOptions &options
   std::array<int64_t, 3> cluster = clusterOf(options);
   auto check = [=, &arch = arch](Operation *kernel) -> LogicalResult {
     return success(succeeded(nvidia::checkMaxRegisters(options, kernel)) &&
-                   succeeded(checkCluster(cluster, arch, kernel)));
+                   succeeded(checkCluster(cluster, arch, kernel)) &&
+                   succeeded(gpu::checkProgramOrder(options, kernel)));
   };
   addSimtPasses(passes,
                 gpu::createDescribeTarget({arch.name.str(), describe, check, numWarps, cluster}),
                 numWarps, unsigned(std::max(options.numStages, 1)));
   passes.beginStage("llvm-dialect", "the LLVM dialect only, with the machine's intrinsics and "
                                     "tables of source lines");
-  passes.addPass(createLowerNvidia(nvidia::maxRegistersOf(options).value_or(0)));
+  passes.addPass(createLowerNvidia(nvidia::maxRegistersOf(options).value_or(0),
+                                   gpu::programOrderOf(options).value_or(gpu::ProgramOrder())));
   passes.addPass(createLowerToLlvm());
   passes.addPass(gpu::createAttachLineTables(gpu::LineDetail::Directives));
 }

@@ -1,8 +1,8 @@
 // Atomics on global memory: OpenCL's on integers of 32 and 64 bits, and loops of compare-and-swap
 // for the rest.
-#include "backend/gpu/AtomicLoops.h"
-#include "backend/gpu/LlvmAtomics.h"
 #include "backend/gpu/RegisterWords.h"
+#include "backend/gpu/atomics/AtomicLoops.h"
+#include "backend/gpu/atomics/LlvmAtomics.h"
 #include "backend/spirv/LowerSpirv.h"
 
 using namespace mlir;

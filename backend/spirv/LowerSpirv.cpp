@@ -76,8 +76,9 @@ static LogicalResult lowerOperation(Lowering &lowering, Operation *op) {
 }
 
 static LogicalResult lowerKernel(LLVM::LLVMFuncOp kernel, unsigned numWarps, const SpirvArch &arch,
-                                 SpirvRunner runner) {
+                                 SpirvRunner runner, const ProgramOrder &order) {
   Lowering lowering(kernel, numWarps, targetOf(kernel), arch, runner);
+  lowering.order = order;
   if (auto bytes = lowering.module->getAttrOfType<IntegerAttr>(simt::kSharedBytes))
     lowering.sharedBytes = unsigned(bytes.getInt());
   if (runner == SpirvRunner::Simulator)
@@ -98,7 +99,8 @@ static LogicalResult lowerKernel(LLVM::LLVMFuncOp kernel, unsigned numWarps, con
 namespace {
 struct LowerSpirv : PassWrapper<LowerSpirv, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(LowerSpirv)
-  LowerSpirv(const SpirvArch &arch, SpirvRunner runner) : arch(arch), runner(runner) {}
+  LowerSpirv(const SpirvArch &arch, SpirvRunner runner, ProgramOrder order)
+      : arch(arch), runner(runner), order(order) {}
   StringRef getArgument() const override { return "lower-spirv"; }
   StringRef getDescription() const override {
     return "what one thread does becomes functions of OpenCL";
@@ -109,17 +111,19 @@ struct LowerSpirv : PassWrapper<LowerSpirv, OperationPass<ModuleOp>> {
   }
   void runOnOperation() override {
     if (failed(lowerKernels(getOperation(), [&](LLVM::LLVMFuncOp kernel, unsigned numWarps) {
-          return lowerKernel(kernel, numWarps, arch, runner);
+          return lowerKernel(kernel, numWarps, arch, runner, order);
         })))
       signalPassFailure();
   }
   const SpirvArch &arch;
   SpirvRunner runner;
+  ProgramOrder order;
 };
 } // namespace
 
-std::unique_ptr<Pass> tw::createLowerSpirv(const SpirvArch &arch, SpirvRunner runner) {
-  return std::make_unique<LowerSpirv>(arch, runner);
+std::unique_ptr<Pass> tw::createLowerSpirv(const SpirvArch &arch, SpirvRunner runner,
+                                           ProgramOrder order) {
+  return std::make_unique<LowerSpirv>(arch, runner, order);
 }
 
 ArrayRef<PassInput> tw::spirvPassInputs() {

@@ -21,7 +21,8 @@ enum class SpirvRunner {
 
 /// The pass `lower-spirv`: from the stage lowered, after expand-simt-math; lower-to-llvm follows.
 std::unique_ptr<mlir::Pass> createLowerSpirv(const SpirvArch &arch,
-                                             SpirvRunner runner = SpirvRunner::Driver);
+                                             SpirvRunner runner = SpirvRunner::Driver,
+                                             gpu::ProgramOrder order = {});
 /// Registers the passes of this folder by name for tile-opt.
 void registerSpirvPasses();
 /// Returns the inputs that the passes of this folder take.

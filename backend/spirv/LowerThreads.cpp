@@ -88,7 +88,11 @@ Value tw::spirv::threadId(Lowering &lowering) {
 }
 
 Value tw::spirv::programId(Lowering &lowering, unsigned axis) {
-  return readGrid(lowering, {"_Z12get_group_idj"}, axis, 0, INT32_MAX);
+  auto place = [&](unsigned axis) {
+    return readGrid(lowering, {"_Z12get_group_idj"}, axis, 0, INT32_MAX);
+  };
+  return gpu::programInOrder(lowering, axis, place,
+                             [&](unsigned axis) { return numPrograms(lowering, axis); });
 }
 
 Value tw::spirv::numPrograms(Lowering &lowering, unsigned axis) {

@@ -16,7 +16,7 @@ static TargetKind spirvKind(const char *name) {
   kind.facts.kind = name;
   kind.facts.backend = "opencl"; // as kernels that ask for their maker call it
   kind.facts.countsBytes = true;
-  kind.facts.options = {"no-fusion", "pass_limit"};
+  kind.facts.options = {"no-fusion", "pass_limit", gpu::kSwizzlePrograms.str()};
   return kind;
 }
 

@@ -97,11 +97,13 @@ void SpirvTarget::addPasses(StagedPasses &passes, const CompileOptions &options)
   auto describe = [&arch = arch, choices](MLIRContext &context) {
     return describeSpirv(context, arch, choices);
   };
-  addSimtPasses(passes, gpu::createDescribeTarget({arch.name.str(), describe, nullptr, numWarps}),
+  auto check = [options](Operation *kernel) { return gpu::checkProgramOrder(options, kernel); };
+  addSimtPasses(passes, gpu::createDescribeTarget({arch.name.str(), describe, check, numWarps}),
                 numWarps, unsigned(std::max(options.numStages, 1)));
   passes.beginStage("llvm-dialect", "the LLVM dialect only, with functions of OpenCL");
-  passes.addPass(
-      createLowerSpirv(arch, isSimulated() ? SpirvRunner::Simulator : SpirvRunner::Driver));
+  passes.addPass(createLowerSpirv(arch,
+                                  isSimulated() ? SpirvRunner::Simulator : SpirvRunner::Driver,
+                                  gpu::programOrderOf(options).value_or(gpu::ProgramOrder())));
   passes.addPass(createLowerToLlvm());
   passes.addPass(createCarryBf16AsBits());
   if (isSimulated())

@@ -26,8 +26,7 @@ struct LimitOption {
 } // namespace
 
 static constexpr StringLiteral kWaves = "waves_per_eu", kMatrixExtent = "matrix_instr_nonkdim",
-                               kRegisters = "maxnreg", kSwizzle = "swizzle_programs",
-                               kByDie = "xcd";
+                               kRegisters = "maxnreg";
 
 static LimitOption registersOption(const AmdArch &arch) {
   return {kRegisters, kFewestRegisters, arch.namedRegisters, "a thread has from", "registers"};
@@ -40,7 +39,7 @@ static LimitOption wavesOption(const AmdArch &arch) {
 }
 
 std::vector<std::string> amd::launchOptions() {
-  return {kRegisters.str(), kWaves.str(), kMatrixExtent.str(), kSwizzle.str()};
+  return {kRegisters.str(), kWaves.str(), kMatrixExtent.str(), gpu::kSwizzlePrograms.str()};
 }
 
 /// Reads the number of an option, 0 where it is not given; none where it is out of range.
@@ -58,11 +57,10 @@ static std::optional<unsigned> numberOf(const CompileOptions &options, const Lim
 std::optional<AmdLimits> amd::limitsOf(const CompileOptions &options, const AmdArch &arch) {
   std::optional<unsigned> registers = numberOf(options, registersOption(arch));
   std::optional<unsigned> waves = numberOf(options, wavesOption(arch));
-  if (!registers || !waves)
+  std::optional<gpu::ProgramOrder> order = gpu::programOrderOf(options, arch.numDies);
+  if (!registers || !waves || !order)
     return std::nullopt;
-  return AmdLimits{.groupsByDie = extraOption(options, kSwizzle) == kByDie && arch.numDies > 1,
-                   .maxRegisters = *registers,
-                   .wavesPerSimd = *waves};
+  return AmdLimits{.order = *order, .maxRegisters = *registers, .wavesPerSimd = *waves};
 }
 
 /// Reads the extent of matrix instructions; none where none of them has it.
@@ -88,43 +86,13 @@ static LogicalResult refuse(const CompileOptions &options, Operation *place,
   return error;
 }
 
-/// Returns an access in a loop until a condition holds that reads what other programs may write. An
-/// atomic whose result nobody takes reads nothing.
-static Operation *findWait(Operation *kernel) {
-  Operation *found = nullptr;
-  kernel->walk([&](scf::WhileOp loop) {
-    loop.walk([&](Operation *op) {
-      auto load = dyn_cast<tile::LoadOp>(op);
-      auto access = dyn_cast<tile::MemoryAccess>(op);
-      if ((load && load.getIsVolatile()) || (access && access.isAtomic() && !op->use_empty()))
-        found = op;
-    });
-  });
-  return found;
-}
-
-/// Refuses to deal programs by dies to kernels whose programs wait for each other.
-static LogicalResult checkOrder(const CompileOptions &options, const AmdArch &arch,
-                                Operation *kernel) {
-  Operation *wait =
-      extraOption(options, kSwizzle) == kByDie && arch.numDies > 1 ? findWait(kernel) : nullptr;
-  if (!wait)
-    return success();
-  InFlightDiagnostic error = emitCoded(wait, Code::ProgramOrder)
-                             << kSwizzle << "=\"" << kByDie
-                             << "\": the kernel waits here for other programs, which begin later "
-                                "then";
-  error.attachNote(wait->getLoc()) << "leave " << kSwizzle << " out";
-  return error;
-}
-
 LogicalResult amd::checkLimits(const CompileOptions &options, const AmdArch &arch,
                                Operation *place) {
   for (const LimitOption &option : {registersOption(arch), wavesOption(arch)})
     if (!numberOf(options, option))
       return refuse(options, place, option);
   if (readMatrixExtent(options))
-    return checkOrder(options, arch, place);
+    return gpu::checkProgramOrder(options, place, arch.numDies);
   InFlightDiagnostic error = emitCoded(place, Code::MatrixExtent)
                              << kMatrixExtent << "=" << *extraOption(options, kMatrixExtent)
                              << ": matrix instructions have 16 or 32 rows and columns";

@@ -12,7 +12,7 @@ namespace tw::amd {
 /// Lists the names of the options below, for `TargetFacts::options`.
 std::vector<std::string> launchOptions();
 
-/// Reads the options `maxnreg=N`, `waves_per_eu=N` and `swizzle_programs=xcd`; none where they
+/// Reads the options `maxnreg=N`, `waves_per_eu=N` and `swizzle_programs=`; none where they
 /// cannot be kept.
 std::optional<AmdLimits> limitsOf(const CompileOptions &options, const AmdArch &arch);
 

@@ -1,6 +1,7 @@
 // The AMD GPUs that Tilewright compiles for, as rows of facts.
 #ifndef BACKEND_AMD_MACHINE_AMDARCH_H
 #define BACKEND_AMD_MACHINE_AMDARCH_H
+#include "backend/gpu/ProgramOrder.h"
 #include "ir/target/Processor.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
@@ -84,8 +85,7 @@ tile::TargetAttr describeAmd(mlir::MLIRContext &context, const AmdArch &arch,
 
 /// The requirements on a kernel's code; 0 where there is none.
 struct AmdLimits {
-  /// True if each die is to run neighbouring programs.
-  bool groupsByDie = false;
+  gpu::ProgramOrder order;
   unsigned maxRegisters = 0; // of a thread
   unsigned wavesPerSimd = 0;
   /// True if the machine that executes the code has the function vprintf.

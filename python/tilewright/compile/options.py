@@ -93,7 +93,7 @@ _MOST_IN_CLUSTER = 8
 _NO_CLUSTERS = (
     "leave it out: among GPUs, NVIDIA's from sm_90 on have clusters; elsewhere it changes nothing"
 )
-_ON_ONE_DIE = "AMD's GPUs of several dies have it; elsewhere programs begin in the order of the grid"
+_IN_ANY_ORDER = "GPUs have it; a processor's cores take programs in an order of their own"
 _ON_ONE_CORE = "a program runs on one core there, whatever the number"
 OTHER_VENDOR = "a hint for another vendor's code generator: results do not depend on it"
 
@@ -170,12 +170,14 @@ class Options(NamedTuple):
             _where_heeded("waves_per_eu"), OTHER_VENDOR, (0, None), is_count, "a number of warps"
         ),
     ] = None
-    # "xcd": neighbouring programs run on the same die of GPUs that have several, each with a cache.
+    # N: programs begin in blocks of N along the first axis, which take the whole second axis, so that
+    # those which run at once find each other's rows and columns in a cache. "xcd": neighbours run on
+    # the same die of GPUs that have several, each with a cache.
     swizzle_programs: Annotated[
-        str | None,
+        int | str | None,
         LaunchOption(
-            _where_heeded("swizzle_programs"), _ON_ONE_DIE, (None, ""),
-            lambda value: value == "xcd", '"xcd"',
+            _where_heeded("swizzle_programs"), _IN_ANY_ORDER, (None, "", 0),
+            lambda value: value == "xcd" or is_count(value), '"xcd" or a number of rows',
         ),
     ] = None  # fmt: skip
     # Rows and columns of matrix instructions.

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 import ast
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from ..compile import Request
 from ..export.entries import (
@@ -22,9 +23,13 @@ if TYPE_CHECKING:
 
 
 # Options of launches that act on some GPUs only: type of the value, and what it is.
-ON_SOME_GPUS: dict[str, tuple[type, str]] = {
+ON_SOME_GPUS: dict[str, tuple[Callable[[str], Any], str]] = {
     "waves_per_eu": (int, "the warps that a SIMD unit of AMD's GPUs is to hold"),
-    "swizzle_programs": (str, "xcd: neighbouring programs run on the same die of AMD's GPUs"),
+    "swizzle_programs": (
+        lambda text: int(text) if text.isdecimal() else text,
+        "N: begin programs in blocks of N along the first axis; xcd: neighbours on the same die of "
+        "AMD's GPUs",
+    ),
     "matrix_instr_nonkdim": (int, "rows and columns of AMD's matrix instructions: 16 or 32"),
 }
 

@@ -1,6 +1,6 @@
 // Atomics that a machine has no instruction for, as loops of compare-and-swap.
-#ifndef BACKEND_GPU_ATOMICLOOPS_H
-#define BACKEND_GPU_ATOMICLOOPS_H
+#ifndef BACKEND_GPU_ATOMICS_ATOMICLOOPS_H
+#define BACKEND_GPU_ATOMICS_ATOMICLOOPS_H
 #include "backend/gpu/ThreadLowering.h"
 
 namespace tw::gpu {

@@ -1,6 +1,6 @@
 // Atomics that LLVM has an operation for, on global memory.
-#ifndef BACKEND_GPU_LLVMATOMICS_H
-#define BACKEND_GPU_LLVMATOMICS_H
+#ifndef BACKEND_GPU_ATOMICS_LLVMATOMICS_H
+#define BACKEND_GPU_ATOMICS_LLVMATOMICS_H
 #include "backend/gpu/ThreadLowering.h"
 
 namespace mlir::LLVM {

@@ -1,5 +1,5 @@
 // Atomics that LLVM has an operation for, on global memory.
-#include "backend/gpu/LlvmAtomics.h"
+#include "backend/gpu/atomics/LlvmAtomics.h"
 #include "backend/gpu/RegisterWords.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 

@@ -1,5 +1,5 @@
 // Atomics that a machine has no instruction for, as loops of compare-and-swap.
-#include "backend/gpu/AtomicLoops.h"
+#include "backend/gpu/atomics/AtomicLoops.h"
 #include "backend/gpu/RegisterWords.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
