@@ -235,7 +235,9 @@ def product(a, b, c, M, N, K, BM: tw.constexpr, BN: tw.constexpr, BK: tw.constex
 
 def multiply(rng: np.random.Generator, dtype: Any, sums: Any, shape: tuple[int, int, int], **options: Any) -> None:
     m, n, k = shape
-    a, b = (rng.integers(-4, 5, s).astype(np.float32).astype(dtype) for s in ((m, k), (k, n)))
+    dtypes = dtype if isinstance(dtype, tuple) else (dtype, dtype)
+    shapes = (m, k), (k, n)
+    a, b = (rng.integers(-4, 5, s).astype(np.float32).astype(each) for s, each in zip(shapes, dtypes))
     c = poisoned(m, n, dtype=sums)
     how = {np.float32: tw.float32, np.int32: tw.int32, np.float64: tw.float64}[sums]
     tiles = {"BM": 32, "BN": 32, "BK": 32} | options
@@ -255,6 +257,12 @@ def product_f16_of_larger_instructions(rng: np.random.Generator) -> None:
 
 
 @case
+def product_f16_of_large_tiles(rng: np.random.Generator) -> None:
+    # Long enough that waves signal at a barrier before they wait there, where they can.
+    multiply(rng, np.float16, np.float32, (128, 128, 96), BM=128, BN=128, BK=32)
+
+
+@case
 def product_f16_of_one_slot(rng: np.random.Generator) -> None:
     # Two slots of 64 KiB do not fit: tiles wait in registers.
     multiply(rng, np.float16, np.float32, (64, 64, 600), BM=64, BN=64, BK=256, num_stages=2)
@@ -263,6 +271,16 @@ def product_f16_of_one_slot(rng: np.random.Generator) -> None:
 @case
 def product_bf16(rng: np.random.Generator) -> None:
     multiply(rng, ml_dtypes.bfloat16, np.float32, (33, 32, 40))
+
+
+@case
+def product_f8(rng: np.random.Generator) -> None:
+    multiply(rng, ml_dtypes.float8_e4m3fn, np.float32, (32, 32, 64))
+
+
+@case
+def product_f8_of_two_kinds(rng: np.random.Generator) -> None:
+    multiply(rng, (ml_dtypes.float8_e5m2, ml_dtypes.float8_e4m3fn), np.float32, (32, 32, 64))
 
 
 @case

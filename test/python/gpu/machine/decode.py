@@ -98,23 +98,22 @@ class Descriptor(NamedTuple):
     entry: int
     is_ieee: bool
     user_registers: int
-    has_arguments_pointer: bool
+    arguments_at: int  # the first register of their address
     ids: tuple[bool, bool, bool]
     lanes: int
     preloaded: int  # words of the arguments in registers from the start
 
 
-_ORDER = ("private_segment_buffer", "dispatch_ptr", "queue_ptr", "kernarg_segment_ptr")
 
 
 def read_descriptor(data: bytes, place: int) -> Descriptor:
     shared, scratch, arguments = struct.unpack_from("<III", data)
     (entry,) = struct.unpack_from("<q", data, 16)
     _, first, second, properties, preload = struct.unpack_from("<IIIHH", data, 44)
-    assert properties & 0b0111_0111 == 0, f"registers of no known use: {properties:#x}"
+    assert properties & 0b0111_0110 == 0, f"registers of no known use: {properties:#x}"
     return Descriptor(
         shared, scratch, arguments, place + entry, bool(first >> 23 & 1), second >> 1 & 31,
-        bool(properties & 8), (bool(second & 0x80), bool(second & 0x100), bool(second & 0x200)),
+        4 * (properties & 1), (bool(second & 0x80), bool(second & 0x100), bool(second & 0x200)),
         32 if properties & 1 << 10 else 64, preload & 0x7F,
     )  # fmt: skip
 
@@ -126,7 +125,8 @@ class CodeObject:
         with tempfile.NamedTemporaryFile(suffix=".hsaco") as file:
             file.write(binary)
             file.flush()
-            listing = _run("llvm-objdump", "-d", "-j", ".text", file.name)
+            # GPUs without halves of registers take no notice of the attribute.
+            listing = _run("llvm-objdump", "-d", "--mattr=+real-true16", "-j", ".text", file.name)
             notes = _run("llvm-readobj", "--notes", file.name)
             symbols = _run("llvm-readelf", "-s", "-S", "-W", file.name)
         self.at: dict[int, Instruction] = {}

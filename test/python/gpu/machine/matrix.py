@@ -3,7 +3,9 @@
 CDNA: lane l holds row l % M of A (column of B), and of K the l // M-th part, one element after the
 other. Of the sums it holds column l % M; rows in groups of four over the lanes, then over registers;
 sums of 64 bits alternate over the lanes row by row. RDNA 3: lanes l and l + 16 hold the same row of A
-(column of B) whole; of the sums lane l has column l % 16 and the rows of the parity of l // 16.
+(column of B) whole; of the sums lane l has column l % 16 and the rows of the parity of l // 16. RDNA 4:
+lane l holds row l % 16 of A (column of B) and of K the l // 16-th half; of the sums it has column l % 16
+and the l // 16-th eight rows.
 CDNA 4 with scales: of 8-bit floats lane l holds two runs of 16 along K, the second behind those first ones
 of all lanes; of 4-bit floats one run of 32. It holds the scale of the l // M-th group of 32 along K.
 """
@@ -23,6 +25,9 @@ _SCALED = re.compile(r"v_mfma_(scale_)?f32_(\d+)x\d+x(\d+)_f8f6f4")
 _FORMATS = {0: "float8_e4m3fn", 1: "float8_e5m2", 4: "float4_e2m1fn"}  # of modifiers cbsz and blgp
 
 
+_STANDARD = {"fp8": "float8_e4m3fn", "bf8": "float8_e5m2"}  # but on gfx942, which has AMD's own
+
+
 def elements(rows: np.ndarray, kind: str) -> np.ndarray:
     """Registers (rows) of lanes as numbers: one row a lane."""
     data = np.ascontiguousarray(rows.T)
@@ -35,14 +40,14 @@ def elements(rows: np.ndarray, kind: str) -> np.ndarray:
     types = {"bf16": "bfloat16", "fp8": "float8_e4m3fnuz", "bf8": "float8_e5m2fnuz", "u8": "uint8"}
     if kind == "u8":
         return data.view("u1")
-    return data.view(getattr(ml_dtypes, types[kind]))
+    return data.view(getattr(ml_dtypes, types.get(kind, kind)))
 
 
 def operand(wave: Wave, text: str, kind: str) -> np.ndarray:
     return elements(wave.words(text), kind).astype(np.float64 if kind[0] != "i" and kind != "u8" else np.int64)
 
 
-def run(wave: Wave, instruction: Instruction) -> None:
+def run(wave: Wave, instruction: Instruction, arch: str) -> None:
     if scaled := _SCALED.fullmatch(instruction.base):
         return _scaled(wave, instruction, int(scaled[2]), int(scaled[3]), bool(scaled[1]))
     match = _SHAPE.fullmatch(instruction.base)
@@ -51,16 +56,18 @@ def run(wave: Wave, instruction: Instruction) -> None:
     if not wave.active.all():
         raise Report(f"{instruction}: lanes of the wave are off")
     unit, result, rows, _, depth, kind = match.groups()
+    kinds = (re.findall(r"[a-z]+\d+", kind) * 2)[:2]
+    if arch != "gfx942":
+        kinds = [_STANDARD.get(each, each) for each in kinds]
     if unit == "mfma":
-        _mfma(wave, instruction, result, int(rows), int(depth), kind)
+        _mfma(wave, instruction, result, int(rows), int(depth), kinds)
     else:
-        _wmma(wave, instruction, result, int(depth), kind)
+        _wmma(wave, instruction, result, kinds, arch.startswith("gfx12"))
 
 
-def _mfma(wave: Wave, instruction: Instruction, result: str, rows: int, depth: int, kind: str) -> None:
-    one, other = (re.findall(r"[a-z]+\d+", kind) * 2)[:2]
+def _mfma(wave: Wave, instruction: Instruction, result: str, rows: int, depth: int, kinds: list[str]) -> None:
     target, left, right, start = instruction.operands[:4]
-    a, b = operand(wave, left, one), operand(wave, right, other)
+    a, b = operand(wave, left, kinds[0]), operand(wave, right, kinds[1])
     lane = np.arange(wave.lanes)
     of_a = np.zeros((rows, depth), a.dtype)
     of_b = np.zeros((rows, depth), b.dtype)
@@ -127,28 +134,35 @@ def mfma_sums(result: str, rows: int, lanes: int) -> tuple[np.ndarray, np.ndarra
     return 4 * (register // 4 * groups + group) + register % 4, lane % rows
 
 
-def _wmma(wave: Wave, instruction: Instruction, result: str, depth: int, kind: str) -> None:
+def _wmma(wave: Wave, instruction: Instruction, result: str, kinds: list[str], is_rdna_4: bool) -> None:
     target, left, right, start = instruction.operands[:4]
     signs = instruction.numbers("neg_lo", [0, 0, 0])
-    if kind != "iu8" and any(signs) or kind not in ("f16", "bf16", "iu8"):
+    if "iu8" in kinds:
+        kinds = ["i8" if sign else "u8" for sign in signs[:2]]
+    elif any(signs) or not {*kinds} <= {"f16", "bf16", *_STANDARD.values()}:
         raise NotUnderstood(f"{instruction}")
-    kinds = [("i8" if sign else "u8") if kind == "iu8" else kind for sign in signs[:2]]
-    a, b = operand(wave, left, kinds[0]), operand(wave, right, kinds[1])
-    for each in (a, b):
-        if not np.array_equal(each[:16], each[16:], equal_nan=each.dtype.kind == "f"):
-            raise Report(f"{instruction}: the lanes' two copies differ")
+    halves = [operand(wave, text, each) for text, each in zip((left, right), kinds)]
     lane, register = np.meshgrid(np.arange(32), np.arange(8), indexing="ij")
-    place = 2 * register + lane // 16, lane % 16
-    if result in ("f16", "bf16"):
-        return _finish_halves(wave, instruction, result, a[:16] @ b[:16].T, place)
-    _finish(wave, target, start, result, a[:16] @ b[:16].T, place)
+    if is_rdna_4:
+        matrices = [np.concatenate([each[:16], each[16:]], axis=1) for each in halves]
+        place = register + lane // 16 * 8, lane % 16
+    else:
+        for each in halves:
+            if not np.array_equal(each[:16], each[16:], equal_nan=each.dtype.kind == "f"):
+                raise Report(f"{instruction}: the lanes' two copies differ")
+        matrices = [each[:16] for each in halves]
+        place = 2 * register + lane // 16, lane % 16
+    product = matrices[0] @ matrices[1].T
+    if result in ("f16", "bf16") and not is_rdna_4:
+        return _finish_halves(wave, instruction, result, product, place)
+    _finish(wave, target, start, result, product, place)
 
 
 def _finish(
     wave: Wave, target: str, start: str, result: str, product: np.ndarray, place: tuple[np.ndarray, np.ndarray]
 ) -> None:
     """Adds what the sums begin with, and writes them."""
-    dtype = {"f32": np.float32, "f64": np.float64, "i32": np.int32}[result]
+    dtype = elements(np.zeros((2, 1), np.uint32), result).dtype
     begin = elements(wave.words(start), result) if is_register(start) else constant(start, result)
     done = (product[place] + begin.astype(product.dtype)).astype(dtype)
     wave.words(target)[:] = np.ascontiguousarray(done).view(np.uint32).T

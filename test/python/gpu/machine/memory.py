@@ -243,7 +243,8 @@ def atomic(wave: Wave, instruction: Instruction, memory: Memory) -> None:
     operation = atomic_of(instruction.base.partition("atomic_")[2])
     size, operands = width_of(operation), instruction.operands
     form = Form(size * 2 if operation.startswith("cmpswap") else size)
-    returns = bool({"glc", "sc0"} & instruction.modifiers.keys())
+    modifiers = instruction.modifiers
+    returns = bool({"glc", "sc0"} & modifiers.keys()) or "RETURN" in modifiers.get("th", "")
     if instruction.base.startswith("buffer_"):
         (addresses, inside), data, into = buffer_addresses(wave, instruction, size), operands[0], operands[0]
     else:

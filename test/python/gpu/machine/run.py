@@ -25,7 +25,8 @@ from .shared import Shared
 from .vector import Unit
 from .wave import Report, Wave, first_registers
 
-GENERATIONS = {"gfx942": "cdna", "gfx950": "cdna", "gfx1100": "rdna3"}
+GENERATIONS = {"gfx90a": "cdna", "gfx942": "cdna", "gfx950": "cdna", "gfx1100": "rdna3", "gfx1201": "rdna4"}
+_COUNTERS = {"cdna": 9, "rdna3": 11, "rdna4": 12}  # the generation whose counters it has
 _ENDLESS = 100_000  # instructions of a wave
 
 
@@ -44,12 +45,12 @@ class Machine:
 
     def __init__(self, code: CodeObject, arch: str, shared_bytes: int, heap: memory.Memory) -> None:
         self.code, self.heap, self.shared_bytes = code, heap, shared_bytes
-        self.generation = GENERATIONS[arch]
+        self.arch, self.generation = arch, GENERATIONS[arch]
         self.unit = Unit(self.generation, code.descriptor.is_ieee)
 
     def run_program(self, program: tuple[int, int, int], threads: int, arguments: np.ndarray) -> None:
         descriptor = self.code.descriptor
-        counters = 11 if self.generation == "rdna3" else 9
+        counters = _COUNTERS[self.generation]
         # Code that reads preloaded arguments begins behind 256 bytes for firmware that cannot.
         entry = descriptor.entry + (256 if descriptor.preloaded else 0)
         self.shared = Shared(self.shared_bytes)
@@ -82,7 +83,11 @@ class Machine:
         opcode = instruction.base
         if opcode == "s_endpgm":
             wave.has_ended = True
-        elif opcode == "s_barrier":
+        elif opcode == "s_barrier_signal":
+            self.shared.ahead.add(wave.number)
+        elif opcode in ("s_barrier", "s_barrier_wait"):
+            if opcode == "s_barrier_wait" and wave.number not in self.shared.ahead:
+                raise Report(f"{instruction}: waits at a barrier that it has not signalled")
             wave.is_at_barrier = True
         elif re.match(r"s_c?branch", opcode):
             wave.place = instruction.target if scalar.branches(wave, instruction) else wave.place
@@ -101,8 +106,8 @@ def vector_wait(instruction: Instruction) -> int | None:
 
 _KINDS: list[tuple[re.Pattern[str], Callable[[Machine, Wave, Instruction], None]]] = [
     (re.compile(r"s_load_"), lambda machine, wave, each: memory.scalar_load(wave, each, machine.heap)),
-    (re.compile(r"s_"), lambda machine, wave, each: scalar.run(wave, each, machine.generation)),
-    (re.compile(r"v_(mfma|wmma)_"), lambda machine, wave, each: matrix.run(wave, each)),
+    (re.compile(r"s_|v_s_"), lambda machine, wave, each: scalar.run(wave, each, machine.generation)),
+    (re.compile(r"v_(mfma|wmma)_"), lambda machine, wave, each: matrix.run(wave, each, machine.arch)),
     (re.compile(r"v_mbcnt_"), lambda machine, wave, each: exchange.count_below(wave, each)),
     (re.compile(r"v_(readfirstlane|readlane|writelane)_"), lambda machine, wave, each: exchange.one_lane(wave, each)),
     (re.compile(r"v_permlane(16|32)_swap_"), lambda machine, wave, each: exchange.swap_blocks(wave, each)),

@@ -24,7 +24,7 @@ _LAMBDA = re.compile(r"\w+ = lambda\(.*?\)\);?\n|\w+ = lambda\(.*?endif\);?\n", 
 
 @lru_cache(None)
 def manual(generation: str) -> dict[str, str]:
-    """The pseudo-code of each instruction of a generation (`cdna`, `rdna3`)."""
+    """The pseudo-code of each instruction of a generation (`cdna`, `rdna3`, `rdna4`)."""
     found: dict[str, str] = {}
     package = f"tinygrad.runtime.autogen.amd.{generation}.str_pcode"
     for opcode, text in import_module(package).PCODE.items():
@@ -248,11 +248,13 @@ class Execution:
         arguments = [self.value(tree) for tree in trees]
         if name in _FUNCTIONS:
             return _FUNCTIONS[name](*arguments)
-        if name.upper() not in manual(self.generation):
+        # CDNA 4's pseudo-code calls instructions that RDNA 4 has, and it has not.
+        text = manual(self.generation).get(name.upper()) or manual("rdna4").get(name.upper())
+        if not text:
             raise NotUnderstood(f"the function {name}")
         names: Names = {f"S{place}": of_bits("b", 64, each.raw) for place, each in enumerate(arguments)}
         inner = Execution(self.generation, {**names, **ieee(self.names), "D0": integer("b", 64, 0)})
-        inner.run(parse(manual(self.generation)[name.upper()]))
+        inner.run(parse(text))
         return of_bits(arguments[0].kind, arguments[0].bits, inner.names["D0"].raw)
 
 

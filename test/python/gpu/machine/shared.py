@@ -18,12 +18,19 @@ class Shared:
     def __init__(self, size: int) -> None:
         self.data = np.full(size, 0xFF, np.uint8)
         self.is_written = np.zeros(size, bool)
+        self.ahead: set[int] = set()  # waves that have signalled, and do not wait yet
+        self.late = self.unused()
         self.pass_barrier()
 
+    def unused(self) -> tuple[np.ndarray, np.ndarray]:
+        """Bytes by writer and by reader, where there are none."""
+        return np.full(self.data.size, _NOBODY, np.int32), np.full(self.data.size, _NOBODY, np.int32)
+
     def pass_barrier(self) -> None:
-        """What follows comes after all before."""
-        self.writer = np.full(self.data.size, _NOBODY, np.int32)
-        self.reader = np.full(self.data.size, _NOBODY, np.int32)
+        """What follows comes after all before, but for what waves did that had signalled already."""
+        self.writer, self.reader = self.late
+        self.late = self.unused()
+        self.ahead.clear()
 
     def places(self, addresses: np.ndarray, size: int, instruction: Instruction) -> np.ndarray:
         if addresses.size and int(addresses.max()) + size > self.data.size:
@@ -38,8 +45,9 @@ class Shared:
             raise Report(f"{instruction}: reads shared memory that nobody wrote")
         if ((self.writer[at] != _NOBODY) & (self.writer[at] != wave)).any():
             raise Report(f"{instruction}: no barrier since another wave wrote this")
-        known = self.reader[at]
-        self.reader[at] = np.where((known == _NOBODY) | (known == wave), wave, _SEVERAL)
+        for reader in (self.reader, self.late[1]) if wave in self.ahead else (self.reader,):
+            known = reader[at]
+            reader[at] = np.where((known == _NOBODY) | (known == wave), wave, _SEVERAL)
         return self.data[at]
 
     def store(self, wave: int, addresses: np.ndarray, data: np.ndarray, instruction: Instruction) -> None:
@@ -51,6 +59,8 @@ class Shared:
         if (others[0] & (self.data[at] != data)).any():
             raise Report(f"{instruction}: no barrier since another wave wrote something else there")
         self.data[at], self.is_written[at], self.writer[at] = data, True, wave
+        if wave in self.ahead:
+            self.late[0][at] = wave
 
     def combine(self, address: int, given: np.ndarray, operation: str, instruction: Instruction) -> np.ndarray:
         """An atomic of one lane: what was there before."""

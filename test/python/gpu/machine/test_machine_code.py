@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from gpu.machine.cases import CASES
-from gpu.machine.run import missing, on_machine
+from gpu.machine.run import GENERATIONS, missing, on_machine
 
 pytestmark = [
     pytest.mark.usefixtures("compiler"),
@@ -14,15 +14,8 @@ pytestmark = [
 ]
 
 
-@pytest.mark.parametrize("arch", ["gfx942", "gfx1100"])
+@pytest.mark.parametrize("arch", GENERATIONS)
 @pytest.mark.parametrize("name", CASES)
 def test_kernels(name: str, arch: str, rng: np.random.Generator) -> None:
     with on_machine(arch):
-        CASES[name](rng)
-
-
-@pytest.mark.parametrize("name", [name for name in CASES if name.startswith(("product", "attention", "transpose"))])
-def test_kernels_of_cdna_4(name: str, rng: np.random.Generator) -> None:
-    """Whose matrix instructions are deeper, and whose reads of shared memory turn operands."""
-    with on_machine("gfx950"):
         CASES[name](rng)

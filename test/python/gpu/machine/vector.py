@@ -12,7 +12,7 @@ from .semantics import Constant, Execution, Lanes, NotUnderstood, execute, odd_s
 from .values import Value, floating, integer, mask_of, of_bits
 from .wave import EXEC, VCC, Place, Wave
 
-_CARRIES_OUT = re.compile(r"v_(add|sub|subrev|addc|subb|subbrev)_co|v_div_scale|v_mad_[ui]64_")
+_CARRIES_OUT = re.compile(r"v_(add|sub|subrev|addc|subb|subbrev)_co|v_div_scale|v_mad_(co_)?[ui]64_")
 _CHOICES = ("v_cndmask_b16", "v_cndmask_b32")
 _CARRIES_IN = re.compile(r"v_(addc|subb|subbrev)_co|v_\w+_co_ci_")
 _PACKED = re.compile(r"v_pk_\w+_[fuib]16$")
@@ -25,7 +25,7 @@ _ONE = np.uint64(1)
 
 
 class Unit:
-    """Vector instructions of a generation (`cdna`, `rdna3`)."""
+    """Vector instructions of a generation (`cdna`, `rdna3`, `rdna4`)."""
 
     def __init__(self, generation: str, is_ieee: bool) -> None:
         self.generation = generation
@@ -46,6 +46,8 @@ class Unit:
             return self.dot_of_bytes(instruction, sources), where
         if opcode == "v_cvt_pk_f16_f32":
             return self.pair_of_halves(sources), where
+        if opcode == "v_pk_mov_b32":
+            return self.pair_of_words(sources), where
         if opcode == "v_bitop3_b32":
             return self.any_of_bits(instruction, sources), where
         names = {**self.always, **{f"S{place}": each for place, each in enumerate(sources)}}
@@ -55,7 +57,7 @@ class Unit:
             old = wave.read(target)
             assert isinstance(old, np.ndarray)
             names["D0"] = of_bits("b", 64, old >> np.uint64(16) if instruction.operands[0].endswith(".h") else old)
-        if re.match(r"v_mad_[ui]64_", opcode):
+        if re.match(r"v_mad_(co_)?[ui]64_", opcode):
             return self.wide_product(opcode, names), where
         if re.match(r"v_(fmaak|fmamk|madak|madmk)_", opcode):
             constant = names.pop("S2" if "ak_" in opcode else "S1")
@@ -186,6 +188,11 @@ class Unit:
             )
         return Execution(self.generation, {"D0": of_bits("b", 32, low | high << np.uint64(16))})
 
+    def pair_of_words(self, sources: list) -> Execution:
+        """The words that `op_sel` names, which are the lower halves here."""
+        low, high = (each.raw & mask_of(32) for each in sources)
+        return Execution(self.generation, {"D0": of_bits("b", 64, low | high << np.uint64(32))})
+
     def any_of_bits(self, instruction: Instruction, sources: list) -> Execution:
         """A function of three bits: bit 4 a + 2 b + c of the modifier is its value for a, b and c."""
         table = int(instruction.modifiers["bitop3"], 0)
@@ -203,7 +210,7 @@ class Unit:
 
     def wide_product(self, opcode: str, names: dict) -> Execution:
         """The sum has 65 bits, and the last is the carry."""
-        kind = opcode[6]
+        kind = re.search(r"_([ui])64_", opcode)[1]  # type: ignore[index]
         parts = [
             (each.seen_as(kind, bits) if isinstance(each, Constant) else of_bits(kind, bits, each.raw)).number
             for each, bits in ((names["S0"], 32), (names["S1"], 32), (names["S2"], 64))

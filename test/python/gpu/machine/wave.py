@@ -13,7 +13,9 @@ from .waits import UnderWay
 
 Registers = np.ndarray
 EXEC, VCC, M0, NULL = 126, 106, 124, 125
+_TRAP = 108  # where the trap handler's registers begin
 _SCALARS = {
+    **{f"ttmp{number}": (_TRAP + number, 1) for number in range(16)},
     "vcc": (VCC, 2), "vcc_lo": (VCC, 1), "vcc_hi": (VCC + 1, 1), "exec": (EXEC, 2),
     "exec_lo": (EXEC, 1), "exec_hi": (EXEC + 1, 1), "m0": (M0, 1), "null": (NULL, 1),
 }  # fmt: skip
@@ -125,15 +127,18 @@ class Wave:
 def first_registers(
     wave: Wave, descriptor: Descriptor, arguments: np.ndarray, program: tuple[int, int, int]
 ) -> None:
-    """What the hardware puts into registers at a launch."""
+    """What the hardware puts into registers at a launch. The program's numbers are in two places: in front
+    of gfx12, behind the user's registers (LLVM's AMDGPU usage, "Architected SGPRs")."""
     address = int(arguments.ctypes.data)
-    wave.scalars[0:2] = address & 0xFFFFFFFF, address >> 32
+    at = descriptor.arguments_at
+    wave.scalars[at : at + 2] = address & 0xFFFFFFFF, address >> 32
     if descriptor.preloaded:
-        wave.scalars[2 : 2 + descriptor.preloaded] = arguments.view(np.uint32)[: descriptor.preloaded]
+        wave.scalars[at + 2 : at + 2 + descriptor.preloaded] = arguments.view(np.uint32)[: descriptor.preloaded]
     at = descriptor.user_registers
     for number, is_wanted in zip(program, descriptor.ids):
         if is_wanted:
             wave.scalars[at] = number
             at += 1
+    wave.scalars[_TRAP + 9], wave.scalars[_TRAP + 7] = program[0], program[1] | program[2] << 16
     wave.vectors[0] = wave.number * wave.lanes + np.arange(wave.lanes)
     wave.scratch = np.full((wave.lanes, descriptor.scratch_bytes), 0xFF, np.uint8)
