@@ -104,8 +104,6 @@ class Descriptor(NamedTuple):
     preloaded: int  # words of the arguments in registers from the start
 
 
-
-
 def read_descriptor(data: bytes, place: int) -> Descriptor:
     shared, scratch, arguments = struct.unpack_from("<III", data)
     (entry,) = struct.unpack_from("<q", data, 16)

@@ -3,9 +3,9 @@
 CDNA: lane l holds row l % M of A (column of B), and of K the l // M-th part, one element after the
 other. Of the sums it holds column l % M; rows in groups of four over the lanes, then over registers;
 sums of 64 bits alternate over the lanes row by row. RDNA 3: lanes l and l + 16 hold the same row of A
-(column of B) whole; of the sums lane l has column l % 16 and the rows of the parity of l // 16. RDNA 4:
-lane l holds row l % 16 of A (column of B) and of K the l // 16-th half; of the sums it has column l % 16
-and the l // 16-th eight rows.
+(column of B) whole; of the sums lane l has column l % 16 and the rows of the parity of l // 16. gfx12: lane l
+holds row l % 16 of A (column of B), and of K the l // 16-th 8 elements of each 16; of the sums it has
+column l % 16 and the l // 16-th 8 rows.
 CDNA 4 with scales: of 8-bit floats lane l holds two runs of 16 along K, the second behind those first ones
 of all lanes; of 4-bit floats one run of 32. It holds the scale of the l // M-th group of 32 along K.
 """
@@ -134,17 +134,17 @@ def mfma_sums(result: str, rows: int, lanes: int) -> tuple[np.ndarray, np.ndarra
     return 4 * (register // 4 * groups + group) + register % 4, lane % rows
 
 
-def _wmma(wave: Wave, instruction: Instruction, result: str, kinds: list[str], is_rdna_4: bool) -> None:
+def _wmma(wave: Wave, instruction: Instruction, result: str, kinds: list[str], is_gfx12: bool) -> None:
     target, left, right, start = instruction.operands[:4]
     signs = instruction.numbers("neg_lo", [0, 0, 0])
     if "iu8" in kinds:
         kinds = ["i8" if sign else "u8" for sign in signs[:2]]
-    elif any(signs) or not {*kinds} <= {"f16", "bf16", *_STANDARD.values()}:
+    elif any(signs) or not {*kinds} <= {"f16", "bf16", "f32", *_STANDARD.values()}:
         raise NotUnderstood(f"{instruction}")
     halves = [operand(wave, text, each) for text, each in zip((left, right), kinds)]
     lane, register = np.meshgrid(np.arange(32), np.arange(8), indexing="ij")
-    if is_rdna_4:
-        matrices = [np.concatenate([each[:16], each[16:]], axis=1) for each in halves]
+    if is_gfx12:
+        matrices = [_of_two_halves(each) for each in halves]
         place = register + lane // 16 * 8, lane % 16
     else:
         for each in halves:
@@ -153,9 +153,16 @@ def _wmma(wave: Wave, instruction: Instruction, result: str, kinds: list[str], i
         matrices = [each[:16] for each in halves]
         place = 2 * register + lane // 16, lane % 16
     product = matrices[0] @ matrices[1].T
-    if result in ("f16", "bf16") and not is_rdna_4:
+    if result in ("f16", "bf16") and not is_gfx12:
         return _finish_halves(wave, instruction, result, product, place)
     _finish(wave, target, start, result, product, place)
+
+
+def _of_two_halves(lanes: np.ndarray) -> np.ndarray:
+    """Rows of which a half of the wave has 8 elements, the other half the next ones, and so on in turn."""
+    run = min(lanes.shape[1], 8)
+    runs = lanes.reshape(2, 16, -1, run)
+    return runs.transpose(1, 2, 0, 3).reshape(16, -1)
 
 
 def _finish(

@@ -119,6 +119,16 @@ def from_registers(wave: Wave, text: str, form: Form, where: np.ndarray) -> np.n
     return np.ascontiguousarray(rows.T).view(np.uint8)[:, : form.size]
 
 
+def resource_of(wave: Wave, text: str) -> tuple[int, int, int]:
+    """The base, the bounds and the stride of a buffer. gfx1250 has 57 bits of address, behind them 45 of
+    bounds (LLVM's lowering of `llvm.amdgcn.make.buffer.rsrc`)."""
+    low, high, third, fourth = (int(word) for word in wave.words(text))
+    if wave.has_long_bounds:
+        bounds = high >> 25 | third << 7 | (fourth & 0x3F) << 39
+        return low | (high & 0x1FFFFFF) << 32, bounds, fourth >> 12 & 0x3FFF
+    return low | (high & 0xFFFF) << 32, third, high >> 16 & 0x3FFF
+
+
 def buffer_addresses(
     wave: Wave, instruction: Instruction, size: int, operands: list[str] | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -126,12 +136,12 @@ def buffer_addresses(
     differ on what has to be: the sum of all offsets, that sum modulo 2^32, the sum without the scalar
     offset, or that against what the scalar one leaves of the bounds. A lane must be the same by each."""
     lanes, resource, scalar = operands or instruction.operands[1:4]
-    low, high, bounds, _ = (int(word) for word in wave.words(resource))
-    if high >> 16 & 0x3FFF or "idxen" in instruction.modifiers:
+    base, bounds, stride = resource_of(wave, resource)
+    if stride or "idxen" in instruction.modifiers:
         raise NotUnderstood(f"a buffer with a stride: {instruction}")
     own = wave.words(lanes)[0].astype(np.uint64) if "offen" in instruction.modifiers else np.zeros(wave.lanes, np.uint64)
     own, added = own + np.uint64(instruction.offset()), int(wave.scalar(scalar))
-    offsets, base, word = own + np.uint64(added), low | (high & 0xFFFF) << 32, np.uint64(0xFFFFFFFF)
+    offsets, word = own + np.uint64(added), np.uint64(0xFFFFFFFF)
     left = ((bounds - added) & 0xFFFFFFFF, own & word)
     readings = [
         at + np.uint64(size) <= np.uint64(most)
@@ -140,14 +150,21 @@ def buffer_addresses(
     for reading in readings[1:]:
         if differing := np.flatnonzero((reading != readings[0]) & wave.active).tolist():
             raise Report(f"{instruction}: bounds that one may read in more than one way, in lanes {differing}")
-    return (offsets + np.uint64(base)) & np.uint64(0xFFFFFFFFFFFF), readings[0]
+    return (offsets + np.uint64(base)) & np.uint64(0x1FFFFFFFFFFFFFF), readings[0]
 
 
-def global_addresses(wave: Wave, instruction: Instruction, lanes: str, base: str) -> np.ndarray:
-    """Addresses of `global_` accesses: of 64 bits a lane, or of 32 beside a scalar base."""
+# Of these, the hints for caches change no result here.
+_MODIFIERS = {"offen", "offset", "idxen", "lds", "scale_offset", "glc", "slc", "dlc", "sc0", "sc1", "nt", "th", "scope"}
+
+
+def global_addresses(wave: Wave, instruction: Instruction, size: int, lanes: str, base: str) -> np.ndarray:
+    """Addresses of `global_` accesses: of 64 bits a lane, or of 32 beside a scalar base, in bytes or
+    (`scale_offset`) in elements of `size`."""
     offset = np.uint64(instruction.offset() & 0xFFFFFFFFFFFFFFFF)
     own = wave.read(lanes)
     assert isinstance(own, np.ndarray)
+    if "scale_offset" in instruction.modifiers:
+        own = own * np.uint64(size)
     if base != "off":
         start = wave.read(base)
         assert isinstance(start, np.ndarray)
@@ -157,6 +174,8 @@ def global_addresses(wave: Wave, instruction: Instruction, lanes: str, base: str
 
 def access(wave: Wave, instruction: Instruction, memory: Memory, shared: Shared) -> None:
     """A load, store or atomic of global memory, or a copy from there to shared memory."""
+    if unknown := instruction.modifiers.keys() - _MODIFIERS:
+        raise NotUnderstood(f"{instruction}: {', '.join(sorted(unknown))}")
     wave.num_vector += 1
     opcode, operands = instruction.base, instruction.operands
     if "atomic" in opcode:
@@ -168,7 +187,7 @@ def access(wave: Wave, instruction: Instruction, memory: Memory, shared: Shared)
         return _buffer(wave, instruction, memory, form)
     is_store = "store" in opcode
     address, data = (operands[0], operands[1]) if is_store else (operands[1], operands[0])
-    at = global_addresses(wave, instruction, address, operands[2])[where]
+    at = global_addresses(wave, instruction, form.size, address, operands[2])[where]
     if is_store:
         memory.store(at, from_registers(wave, data, form, where))
     else:
@@ -176,25 +195,32 @@ def access(wave: Wave, instruction: Instruction, memory: Memory, shared: Shared)
 
 
 def _copy(wave: Wave, instruction: Instruction, memory: Memory, shared: Shared) -> None:
-    """Lanes of 4 or 16 bytes one after the other, from M0 and the instruction's offset on; buffers
-    copy zeros from beyond their bounds. The bytes are there when the wave has waited for them."""
-    form, where, operands = form_of(instruction.base.replace("_lds", "")), wave.active, instruction.operands
+    """Lanes of 4 or 16 bytes one after the other, from M0 and the instruction's offset on, or where each
+    lane says; buffers copy zeros from beyond their bounds. The bytes are there when the wave has waited."""
+    is_async = "_async_to_lds" in instruction.base
+    opcode = instruction.base.replace("_async_to_lds", "").replace("_lds", "")
+    form, where, operands = form_of(opcode), wave.active, instruction.operands
     reached = where.copy()
     if instruction.base.startswith("buffer_"):
         addresses, inside = buffer_addresses(wave, instruction, form.size, operands[-3:])
         reached &= inside
     else:
-        addresses = global_addresses(wave, instruction, operands[-2], operands[-1])
+        addresses = global_addresses(wave, instruction, form.size, operands[-2], operands[-1])
     found = np.zeros((wave.lanes, form.size), np.uint8)
     found[reached] = memory.load(addresses[reached], form.size)
-    first = wave.scalar("m0") + instruction.offset()
-    at = (first + form.size * np.arange(wave.lanes)).astype(np.uint32)[where]
-    wave.copies.append((wave.num_vector, lambda: shared.store(wave.number, at, found[where], instruction)))
+    if is_async:
+        wave.num_async += 1
+        first = wave.words(operands[0])[0].astype(np.int64)
+    else:
+        first = wave.scalar("m0") + form.size * np.arange(wave.lanes)
+    at = (first + instruction.offset()).astype(np.uint32)[where]
+    number = wave.num_async if is_async else wave.num_vector
+    wave.copies.append((number, lambda: shared.store(wave.number, at, found[where], instruction)))
 
 
-def complete_copies(wave: Wave, count: int) -> None:
-    """A wait until so many loads, stores and copies are under way at most."""
-    while wave.copies and wave.copies[0][0] <= wave.num_vector - count:
+def complete_copies(wave: Wave, issued: int, count: int) -> None:
+    """A wait until `count` of the `issued` operations that are counted with copies are under way at most."""
+    while wave.copies and wave.copies[0][0] <= issued - count:
         wave.copies.pop(0)[1]()
 
 
@@ -232,8 +258,10 @@ def scalar_load(wave: Wave, instruction: Instruction, memory: Memory) -> None:
     data, base, offset = instruction.operands[:3]
     start = wave.read(base)
     assert isinstance(start, np.ndarray)
-    at = (start + np.uint64(wave.scalar(offset) + instruction.offset())) & ~np.uint64(3)
-    found = memory.load(at, form_of(instruction.base).size)
+    size, own = form_of(instruction.base).size, wave.scalar(offset)
+    if "scale_offset" in instruction.modifiers:
+        own *= size
+    found = memory.load((start + np.uint64(own + instruction.offset())) & ~np.uint64(3), size)
     words = np.ascontiguousarray(found).view(np.uint32)[0]
     wave.words(data)[:] = words
 
@@ -249,7 +277,7 @@ def atomic(wave: Wave, instruction: Instruction, memory: Memory) -> None:
         (addresses, inside), data, into = buffer_addresses(wave, instruction, size), operands[0], operands[0]
     else:
         address, data, base = operands[-3:]
-        addresses = global_addresses(wave, instruction, address, base)
+        addresses = global_addresses(wave, instruction, size, address, base)
         inside, into = np.ones(wave.lanes, bool), operands[0]
     given = from_registers(wave, data, form, np.ones(wave.lanes, bool))
     before = np.zeros((wave.lanes, size), np.uint8)
@@ -267,8 +295,8 @@ def shared_access(wave: Wave, instruction: Instruction, shared: Shared) -> None:
     pair = re.search(r"(?:2addr|read2|write2)(_?st64|_stride64)?_b(32|64)$", opcode)
     if pair:
         return _two_accesses(wave, instruction, shared, int(pair[2]) // 8, 64 if pair[1] else 1)
-    if opcode == "ds_read_b64_tr_b16":
-        return _transposed_read(wave, instruction, shared)
+    if opcode in ("ds_read_b64_tr_b16", "ds_load_tr16_b128"):
+        return _transposed_read(wave, instruction, shared, 8 if opcode.endswith("b64_tr_b16") else 16)
     where = wave.active
     is_store = bool(re.match(r"ds_(write|store)_", opcode))
     if not is_store and not re.match(r"ds_(read|load)_", opcode):
@@ -281,15 +309,17 @@ def shared_access(wave: Wave, instruction: Instruction, shared: Shared) -> None:
         into_registers(wave, operands[0], shared.load(wave.number, at, form.size, instruction), form, where)
 
 
-def _transposed_read(wave: Wave, instruction: Instruction, shared: Shared) -> None:
-    """16 lanes after the other read 4 rows of 16 halves, each row by 4 lanes; each lane gets the column of
-    its number. (The manual has prose for it; this is what LLVM's and AMD's emulation of it takes.)"""
+def _transposed_read(wave: Wave, instruction: Instruction, shared: Shared, size: int) -> None:
+    """Of 8 bytes a lane, 16 lanes after the other read 4 rows of 16 halves, each row by 4 lanes; of 16
+    bytes, 8 lanes after the other read 8 rows of 8 halves. Each lane gets the column of its number. (The
+    manual has prose for the first; this is what LLVM's and AMD's emulation of them takes.)"""
     if not wave.active.all():
         raise Report(f"{instruction}: lanes of the wave are off")
     at = wave.words(instruction.operands[1])[0] + np.uint32(instruction.offset())
-    halves = shared.load(wave.number, at, 8, instruction).view(np.uint16)
-    columns = halves.reshape(-1, 4, 16).transpose(0, 2, 1).reshape(-1, 4)
-    into_registers(wave, instruction.operands[0], np.ascontiguousarray(columns).view(np.uint8), Form(8), wave.active)
+    rows, columns = (4, 16) if size == 8 else (8, 8)
+    halves = shared.load(wave.number, at, size, instruction).view(np.uint16)
+    turned = np.ascontiguousarray(halves.reshape(-1, rows, columns).transpose(0, 2, 1).reshape(-1, rows))
+    into_registers(wave, instruction.operands[0], turned.view(np.uint8), Form(size), wave.active)
 
 
 def _two_accesses(wave: Wave, instruction: Instruction, shared: Shared, size: int, stride: int) -> None:

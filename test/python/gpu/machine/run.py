@@ -25,8 +25,8 @@ from .shared import Shared
 from .vector import Unit
 from .wave import Report, Wave, first_registers
 
-GENERATIONS = {"gfx90a": "cdna", "gfx942": "cdna", "gfx950": "cdna", "gfx1100": "rdna3", "gfx1201": "rdna4"}
-_COUNTERS = {"cdna": 9, "rdna3": 11, "rdna4": 12}  # the generation whose counters it has
+GENERATIONS = {"gfx90a": "cdna", "gfx942": "cdna", "gfx950": "cdna", "gfx1100": "rdna3", "gfx1201": "rdna4", "gfx1250": "gfx1250"}
+_COUNTERS = {"cdna": 9, "rdna3": 11, "rdna4": 12, "gfx1250": 12}  # the generation whose counters it has
 _ENDLESS = 100_000  # instructions of a wave
 
 
@@ -57,6 +57,7 @@ class Machine:
         waves = [Wave(n, descriptor.lanes, counters, entry) for n in range(threads // descriptor.lanes)]
         for wave in waves:
             first_registers(wave, descriptor, arguments, program)
+            wave.has_long_bounds = self.arch == "gfx1250"
         while not all(wave.has_ended for wave in waves):
             for wave in waves:
                 wave.is_at_barrier = False
@@ -73,8 +74,8 @@ class Machine:
             if instruction is None:
                 raise Report(f"no instruction at {wave.place:#x}")
             wave.early(instruction)
-            if (waited := vector_wait(instruction)) is not None:
-                memory.complete_copies(wave, waited)
+            if waited := copies_waited_for(wave, instruction):
+                memory.complete_copies(wave, *waited)
             wave.place = instruction.next
             self.execute(wave, instruction)
         raise Report("a wave does not end")
@@ -98,10 +99,13 @@ class Machine:
             raise NotUnderstood(f"the instruction {instruction}")
 
 
-def vector_wait(instruction: Instruction) -> int | None:
-    """How many of the loads and copies may be under way behind a wait for them."""
+def copies_waited_for(wave: Wave, instruction: Instruction) -> tuple[int, int] | None:
+    """A wait for copies to shared memory: how many operations its counter has counted, and how many of them
+    may be under way behind it."""
+    if instruction.opcode == "s_wait_asynccnt":
+        return wave.num_async, int(instruction.operands[0], 0)
     match = re.search(r"vmcnt\((\d+)\)", str(instruction)) if instruction.opcode == "s_waitcnt" else None
-    return int(match[1]) if match else None
+    return (wave.num_vector, int(match[1])) if match else None
 
 
 _KINDS: list[tuple[re.Pattern[str], Callable[[Machine, Wave, Instruction], None]]] = [

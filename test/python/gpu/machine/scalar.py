@@ -7,13 +7,13 @@ import re
 import numpy as np
 
 from .decode import Instruction
-from .semantics import Lanes, Value, execute  # type: ignore[attr-defined]
+from .semantics import Lanes, NotUnderstood, Value, execute  # type: ignore[attr-defined]
 from .values import integer, of_bits
 from .wave import EXEC, VCC, Constant, Wave  # type: ignore[attr-defined]
 
 # Hints, caches of one kind of memory here, and modes that change no result here.
 NOTHING = re.compile(
-    r"s_(nop|waitcnt|wait_|delay_alu|clause|sendmsg|setprio|sleep|inst_prefetch|set_inst_prefetch|icache_inv"
+    r"v_nop|s_(nop|waitcnt|wait_|delay_alu|clause|sendmsg|setprio|sleep|inst_prefetch|set_inst_prefetch|icache_inv"
     r"|dcache|setreg|denorm_mode|round_mode|ttracedata|code_end)|(buffer|global)_(inv|wb|wbl2|gl[01]_inv|wbinv)"
 )
 _IMMEDIATE = re.compile(r"s_(movk|addk|mulk|cmpk|cmovk)_")
@@ -33,6 +33,8 @@ def branches(wave: Wave, instruction: Instruction) -> bool:
 def run(wave: Wave, instruction: Instruction, generation: str) -> None:
     """Executes pseudo-code with one lane."""
     opcode, operands = instruction.base, instruction.operands
+    if opcode == "s_getreg_b32" and "IB_STS2" in operands[1]:
+        return wave.write_scalar(operands[0], 0)  # the place in a cluster; there are none here
     has_result = not re.match(r"s_(cmp|bitcmp|cmpk)", opcode)
     names = {"SCC": integer("u", 1, wave.scc), "EXEC": of_bits("b", 64, _wide(wave, EXEC)),
              "VCC": of_bits("b", 64, _wide(wave, VCC))}  # fmt: skip
@@ -42,6 +44,8 @@ def run(wave: Wave, instruction: Instruction, generation: str) -> None:
     for number, text in enumerate(sources):
         found = wave.read(text)
         names[f"S{number}"] = found if isinstance(found, Constant) else of_bits("b", 64, found)
+    if has_result and isinstance(wave.read(operands[0]), Constant):
+        raise NotUnderstood(f"{instruction}")
     if has_result:
         names["D0"] = of_bits("b", 64, wave.read(operands[0]))
     done = execute(generation, opcode, names)

@@ -22,9 +22,26 @@ _SUFFIX = re.compile(r"_(E32|E64|SDWA|DPP)$")
 _LAMBDA = re.compile(r"\w+ = lambda\(.*?\)\);?\n|\w+ = lambda\(.*?endif\);?\n", re.S)
 
 
+# Instructions of gfx1250, which has no manual yet, that no other GPU has: as LLVM selects them.
+_OF_GFX1250 = {
+    "V_ADD_NC_U64": "D0.u64 = S0.u64 + S1.u64",
+    "V_SUB_NC_U64": "D0.u64 = S0.u64 - S1.u64",
+    "V_MUL_U64": "D0.u64 = S0.u64 * S1.u64",
+    "V_MAD_U32": "D0.u32 = S0.u32 * S1.u32 + S2.u32",
+    "V_MAD_NC_U64_U32": "D0.u64 = 64'U(S0.u32) * 64'U(S1.u32) + S2.u64",
+    "V_MAD_NC_I64_I32": "D0.i64 = 64'I(S0.i32) * 64'I(S1.i32) + S2.i64",
+    "V_MIN_I64": "D0.i64 = S0.i64 < S1.i64 ? S0.i64 : S1.i64",
+    "V_MAX_I64": "D0.i64 = S0.i64 >= S1.i64 ? S0.i64 : S1.i64",
+    "V_MIN_U64": "D0.u64 = S0.u64 < S1.u64 ? S0.u64 : S1.u64",
+    "V_MAX_U64": "D0.u64 = S0.u64 >= S1.u64 ? S0.u64 : S1.u64",
+}
+
+
 @lru_cache(None)
 def manual(generation: str) -> dict[str, str]:
-    """The pseudo-code of each instruction of a generation (`cdna`, `rdna3`, `rdna4`)."""
+    """The pseudo-code of each instruction of a generation (`cdna`, `rdna3`, `rdna4`, `gfx1250`)."""
+    if generation == "gfx1250":
+        return {**manual("cdna"), **manual("rdna4"), **_OF_GFX1250}
     found: dict[str, str] = {}
     package = f"tinygrad.runtime.autogen.amd.{generation}.str_pcode"
     for opcode, text in import_module(package).PCODE.items():
@@ -51,7 +68,8 @@ class Constant:
         if re.fullmatch(r"-?\d+\.\d+(e[-+]?\d+)?", self.text):
             wide = bits if kind == "f" else 32 if bits < 64 else 64
             return of_bits(kind, bits, floating(wide, float(self.text)).raw)
-        number = int(self.text, 0)
+        whole = re.fullmatch(r"lit64\((.*)\)", self.text)
+        number = int(whole[1] if whole else self.text, 0)
         if kind == "f" and bits == 64 and self.text.startswith("0x"):
             number <<= 32  # a literal of 32 bits is the upper half
         return of_bits(kind, bits, np.array([number & 0xFFFFFFFFFFFFFFFF], np.uint64))

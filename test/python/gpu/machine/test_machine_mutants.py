@@ -22,7 +22,7 @@ pytestmark = [
     pytest.mark.skipif(bool(missing()), reason=missing() or ""),
 ]
 
-ARCHS = {"gfx942": 9, "gfx1100": 11, "gfx1201": 12}
+ARCHS = {"gfx942": 9, "gfx1100": 11, "gfx1201": 12, "gfx1250": 12}
 Edit = Callable[[str], str | None]  # the text of an instruction to another, None where it does not apply
 
 
@@ -87,6 +87,12 @@ def shifted_lanes(text: str) -> str | None:
     return text.replace("0xfedcba98", "0xedcba98f") if "permlanex16" in text else None
 
 
+def narrowed_bounds(text: str) -> str | None:
+    """Of 2^31 bytes, 32; of gfx1250, whose word counts 128 bytes, none."""
+    match = re.fullmatch(r"s_(?:brev_b32 (s\d+), 1|mov_b32 (s\d+), 0x1000000)", text)
+    return f"s_mov_b32 {match[1]}, 0x20" if match and match[1] else f"s_mov_b32 {match[2]}, 0" if match else None
+
+
 SEEDED: dict[str, tuple[str, Edit]] = {
     "no barrier": ("layer_norm", dropped("s_barrier")),
     "all lanes": ("histogram_by_atomics", dropped(r"(s_and_saveexec|v_cmpx)")),
@@ -100,7 +106,7 @@ SEEDED: dict[str, tuple[str, Edit]] = {
     "place of an argument": ("layer_norm", rewritten(r"^(s_load_\w+ .*), 0x[1-9a-f]\w*$", r"\1, 0x0")),
     "place in global memory": ("transpose", rewritten(r"^(buffer_store.*)$", r"\1 offset:4")),
     "order of a comparison": ("masks", rewritten(r"v_cmp_(gt|lt)_i32", "v_cmp_le_i32")),
-    "bounds of a buffer": ("masks", rewritten(r"^s_brev_b32 (s\d+), 1$", r"s_mov_b32 \1, 0x20")),
+    "bounds of a buffer": ("masks", narrowed_bounds),
     "kind of an atomic": ("histogram_by_atomics", rewritten(r"atomic_add", "atomic_sub")),
 }  # fmt: skip
 

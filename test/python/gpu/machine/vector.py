@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
+import ml_dtypes
 import numpy as np
 
 from . import exchange
@@ -44,11 +46,11 @@ class Unit:
             return self.mixed(instruction, sources), where
         if opcode == "v_dot4_i32_iu8":
             return self.dot_of_bytes(instruction, sources), where
-        if opcode == "v_cvt_pk_f16_f32":
-            return self.pair_of_halves(sources), where
+        if opcode in ("v_cvt_pk_f16_f32", "v_cvt_pk_bf16_f32"):
+            return self.pair_of_halves(sources, np.float16 if "_f16_" in opcode else ml_dtypes.bfloat16), where
         if opcode == "v_pk_mov_b32":
             return self.pair_of_words(sources), where
-        if opcode == "v_bitop3_b32":
+        if opcode.startswith("v_bitop"):
             return self.any_of_bits(instruction, sources), where
         names = {**self.always, **{f"S{place}": each for place, each in enumerate(sources)}}
         self.add_masks(wave, instruction, names)
@@ -179,11 +181,11 @@ class Unit:
             total = total + (parts[0].number.astype(np.int64) * parts[1].number.astype(np.int64)).view(np.uint64)
         return Execution(self.generation, {"D0": integer("i", 32, total)})
 
-    def pair_of_halves(self, sources: list) -> Execution:
+    def pair_of_halves(self, sources: list, kind: Any) -> Execution:
         """Rounded to the nearest, as the mode of our kernels says."""
         with np.errstate(over="ignore"):
             low, high = (
-                self.bits_of(each, "f").astype(np.uint32).view(np.float32).astype(np.float16).view(np.uint16).astype(np.uint64)
+                self.bits_of(each, "f").astype(np.uint32).view(np.float32).astype(kind).view(np.uint16).astype(np.uint64)
                 for each in sources[:2]
             )
         return Execution(self.generation, {"D0": of_bits("b", 32, low | high << np.uint64(16))})
@@ -194,15 +196,17 @@ class Unit:
         return Execution(self.generation, {"D0": of_bits("b", 64, low | high << np.uint64(32))})
 
     def any_of_bits(self, instruction: Instruction, sources: list) -> Execution:
-        """A function of three bits: bit 4 a + 2 b + c of the modifier is its value for a, b and c."""
+        """A function of three bits: bit 4 a + 2 b + c of the modifier is its value for a, b and c. Of two: c is 0."""
         table = int(instruction.modifiers["bitop3"], 0)
+        sources = [*sources, Constant("0")][:3]
         given = [self.bits_of(source, "u") & np.uint64(0xFFFFFFFF) for source in sources]
         result = np.zeros_like(given[0] | given[1] | given[2])
         for number in range(8):
             if table >> number & 1:
                 each = [bits if number >> place & 1 else ~bits for bits, place in zip(given, (2, 1, 0))]
                 result |= each[0] & each[1] & each[2]
-        return Execution(self.generation, {"D0": of_bits("b", 32, result & np.uint64(0xFFFFFFFF))})
+        bits = 16 if instruction.base.endswith("b16") else 32
+        return Execution(self.generation, {"D0": of_bits("b", bits, result & mask_of(bits))})
 
     @staticmethod
     def bits_of(source: Value | Constant, kind: str) -> np.ndarray:

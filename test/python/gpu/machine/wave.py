@@ -59,7 +59,9 @@ class Wave:
         self.scratch = np.full((lanes, 0), 0xFF, np.uint8)
         self.scc = False
         self.num_vector = 0  # loads, stores and copies of global memory so far
+        self.num_async = 0  # copies that count apart
         self.copies: list[tuple[int, Callable[[], None]]] = []  # to shared memory, by their number
+        self.has_long_bounds = False  # of buffers
         self.under_way = UnderWay(generation)
         self.is_at_barrier = self.has_ended = False
         self.set_mask(EXEC, np.ones(lanes, bool), lanes // 32)
