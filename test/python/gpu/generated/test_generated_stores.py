@@ -31,7 +31,7 @@ def test_halves(out: str, tmp_path: Path, compiler: None) -> None:
     count = epilogue_of(out, tmp_path, num_warps=8, BN=256)
     assert count["F2FP"] == 64 and count["STSM"] == 16
     assert count["STG"] == count["STS"] == count["LDSM"] == 0
-    assert count.total() <= 130
+    assert count.total() <= 133
 
 
 def test_floats(tmp_path: Path, compiler: None) -> None:
