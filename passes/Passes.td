@@ -388,6 +388,17 @@ def DrawLayouts : Pass<"draw-layouts", "::mlir::ModuleOp"> {
   let summary = "remarks that draw each layout of the tiles and buffers, for people";
 }
 
+def ChooseRegisters : Pass<"choose-registers", "::mlir::ModuleOp">, Takes<"laid-out">, Optional {
+  let summary = "kernels whose products take more registers than a thread has get the larger file, where there is one";
+  let description = [{
+    The module attribute `tile.larger_target` describes the same machine with more registers for each thread and fewer
+    threads. It takes the place of `tile.target` if a loop with products takes more than `tile.target` has, as the
+    loop is when its data goes through shared memory and nothing is copied ahead, and if it has the program's warps.
+    Remark TW0374 has the numbers.
+  }];
+  let dependentDialects = ["::tw::simt::SimtDialect"];
+}
+
 def PipelineLoops : Pass<"pipeline-loops", "::mlir::ModuleOp">, Takes<"laid-out">, Optional {
   let summary = "loops over matrix products copy the operands of later iterations into shared memory beside the arithmetic";
   let description = [{

@@ -87,6 +87,7 @@ void tw::addSimtPasses(StagedPasses &passes, std::unique_ptr<Pass> describeTarge
   passes.addPass(createLoopInvariantCodeMotionPass());
   passes.beginStage("scheduled", "data crosses warps through buffers that have their place in "
                                  "shared memory, in an order that barriers keep");
+  passes.addPass(createChooseRegisters());
   PipelineLoopsOptions pipeline;
   pipeline.numStages = numStages;
   pipeline.oneFewerWhereFull = true;

@@ -1,5 +1,6 @@
 // The pass `describe-target`, with which the passes of every GPU begin.
 #include "backend/gpu/DescribeTarget.h"
+#include "backend/compile/Compiler.h"
 #include "ir/Diagnostic.h"
 #include "ir/simt/Simt.h"
 #include "ir/target/TargetDesc.h"
@@ -15,6 +16,31 @@ unsigned tw::gpu::numWarpsOf(const CompileOptions &options) {
   return unsigned(std::max(options.numWarps, 0));
 }
 
+std::optional<unsigned> tw::gpu::numberOf(const CompileOptions &options,
+                                          const LimitOption &option) {
+  std::optional<StringRef> text = extraOption(options, option.name);
+  unsigned number = 0;
+  if (!text)
+    return number;
+  if (text->getAsInteger(10, number) ||
+      (number != 0 && (number < option.least || number > option.most)))
+    return std::nullopt;
+  return number;
+}
+
+LogicalResult tw::gpu::checkLimit(const CompileOptions &options, const LimitOption &option,
+                                  Operation *kernel) {
+  if (numberOf(options, option))
+    return success();
+  InFlightDiagnostic error = emitCoded(kernel, Code::RegisterLimit)
+                             << option.name << "=" << *extraOption(options, option.name)
+                             << " cannot be kept: " << option.meaning << " " << option.least
+                             << " to " << option.most << " " << option.unit;
+  error.attachNote(kernel->getLoc()) << "choose a number from " << option.least << " to "
+                                     << option.most << ", or leave " << option.name << " out";
+  return error;
+}
+
 /// "1, 2, 4, 8 or 16": the powers of two up to one of them.
 static std::string powersUpTo(unsigned most) {
   std::string text = "1";
@@ -26,6 +52,8 @@ static std::string powersUpTo(unsigned most) {
 static LogicalResult describeTarget(ModuleOp module, const TargetDescription &description) {
   tile::TargetAttr target = description.describe(*module.getContext());
   module->setAttr(kTargetAttribute, target);
+  if (description.describeLarger)
+    module->setAttr(kLargerTargetAttribute, description.describeLarger(*module.getContext()));
   if (description.processor)
     module->setAttr(kProcessorAttribute,
                     processorAttribute(*module.getContext(), *description.processor));

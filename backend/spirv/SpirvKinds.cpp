@@ -1,6 +1,7 @@
 // The names of OpenCL devices: `spirv:ARCH` to compile for, `sim:ARCH` to execute the same code
 // here, and `opencl:N` for the devices of this machine.
 #include "backend/TargetKind.h"
+#include "backend/gpu/DescribeTarget.h"
 #include "backend/reference/ReferenceDevice.h"
 #include "backend/spirv/LowerSpirv.h"
 #include "backend/spirv/SpirvTarget.h"
@@ -25,6 +26,8 @@ static void addArchFacts(const std::string &name, TargetFacts &facts) {
   facts.arch = name;
   facts.warpSize = arch->warpSize;
   facts.sharedBytes = arch->sharedBytes;
+  if (arch->largeRegisters)
+    facts.options.push_back(gpu::kRegisterLimit.str());
 }
 
 static TargetKind compiledKind() {
@@ -61,6 +64,7 @@ static TargetKind simulatedKind() {
 static TargetKind installedKind() {
   TargetKind kind = spirvKind("opencl");
   kind.facts.sharedBytes = findSpirvArch("generic16")->sharedBytes; // what most code is made for
+  kind.facts.options.push_back(gpu::kRegisterLimit.str()); // which processors are compiled without
   tw::spirv::addInstalledDevices(
       kind, [](const std::string &arch, tw::spirv::DriverAssembler assembler) {
         return makeSpirvTarget(arch, SpirvCode::SpirV, std::move(assembler));

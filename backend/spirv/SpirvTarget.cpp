@@ -8,6 +8,7 @@
 #include "backend/gpu/LineTables.h"
 #include "backend/spirv/LowerSpirv.h"
 #include "backend/spirv/codegen/Passes.h"
+#include "ir/target/TargetDesc.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "passes/Passes.h"
 #include "passes/Pipeline.h"
@@ -91,15 +92,35 @@ ArrayRef<CodeStage> SpirvTarget::codeStages() const {
   return stages;
 }
 
+/// Returns the option that limits the registers of a thread, for machines that have two numbers of
+/// them: the larger one has to be allowed.
+static gpu::LimitOption registersOption(const SpirvArch &arch) {
+  return {gpu::kRegisterLimit, arch.registers, arch.largeRegisters, "a thread has from",
+          "registers"};
+}
+
 void SpirvTarget::addPasses(StagedPasses &passes, const CompileOptions &options) const {
   unsigned numWarps = gpu::numWarpsOf(options);
-  SpirvChoices choices{.roundsSeparately = hasExtraOption(options, "no-fusion")};
-  auto describe = [&arch = arch, choices](MLIRContext &context) {
-    return describeSpirv(context, arch, choices);
+  SpirvChoices choices{.roundsSeparately = hasExtraOption(options, "no-fusion")}, large = choices;
+  large.hasLargeRegisters = true;
+  auto describer = [&arch = arch](const SpirvChoices &choices) {
+    return [&arch, choices](MLIRContext &context) { return describeSpirv(context, arch, choices); };
   };
-  auto check = [options](Operation *kernel) { return gpu::checkProgramOrder(options, kernel); };
-  addSimtPasses(passes, gpu::createDescribeTarget({arch.name.str(), describe, check, numWarps}),
-                numWarps, unsigned(std::max(options.numStages, 1)));
+  gpu::TargetDescription description = {arch.name.str(), describer(choices), nullptr, numWarps};
+  if (arch.largeRegisters) {
+    unsigned limit = gpu::numberOf(options, registersOption(arch)).value_or(0);
+    if (limit == arch.largeRegisters)
+      description.describe = describer(large);
+    else if (limit == 0)
+      description.describeLarger = describer(large);
+  }
+  description.checkOptions = [options, &arch = arch](Operation *kernel) -> LogicalResult {
+    if (arch.largeRegisters && failed(gpu::checkLimit(options, registersOption(arch), kernel)))
+      return failure();
+    return gpu::checkProgramOrder(options, kernel);
+  };
+  addSimtPasses(passes, gpu::createDescribeTarget(std::move(description)), numWarps,
+                unsigned(std::max(options.numStages, 1)));
   passes.beginStage("llvm-dialect", "the LLVM dialect only, with functions of OpenCL");
   passes.addPass(createLowerSpirv(arch,
                                   isSimulated() ? SpirvRunner::Simulator : SpirvRunner::Driver,
@@ -137,6 +158,11 @@ bool SpirvTarget::emit(ModuleOp lowered, Artifact &artifact, std::string &error)
   artifact.codeBytes = artifact.binary.size();
   if (lowered->hasAttr(spirv::kFailureWord))
     artifact.resources["failure_word"] = 1;
+  if (unsigned registers = targetOf(lowered).getRegisters(); registers > arch.registers)
+    artifact.resources[kLargeRegisters.str()] = registers;
+  if (arch.lastVersion)
+    artifact.resources.insert(
+        {{kFirstVersion.str(), arch.firstVersion}, {kLastVersion.str(), arch.lastVersion}});
   return true;
 }
 

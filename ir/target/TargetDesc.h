@@ -8,6 +8,9 @@
 namespace tw {
 
 inline constexpr llvm::StringLiteral kTargetAttribute = "tile.target";
+/// The module attribute that describes the same machine with more registers for each thread and
+/// fewer threads, where a kernel may have either.
+inline constexpr llvm::StringLiteral kLargerTargetAttribute = "tile.larger_target";
 
 /// The description of the GPU that a module is compiled for; null when it has none.
 tile::TargetAttr targetOf(mlir::Operation *op);

@@ -2,11 +2,10 @@
 // done to keep within the registers.
 #include "backend/amd/codegen/RegisterLimits.h"
 #include "backend/compile/Compiler.h"
+#include "backend/gpu/DescribeTarget.h"
 #include "backend/gpu/GpuCode.h"
 #include "ir/Diagnostic.h"
-#include "ir/tile/Tile.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "runtime/codes/Codes.h"
 
 using namespace mlir;
@@ -15,48 +14,27 @@ using namespace tw;
 /// The number of registers that suffices for any code (LLVM's own minimum is lower).
 static constexpr unsigned kFewestRegisters = 24;
 
-namespace {
-/// An option that is a number in a range, with the words of its refusal.
-struct LimitOption {
-  StringLiteral name;
-  unsigned least, most;
-  const char *meaning; // between "cannot be kept:" and the numbers
-  const char *unit;
-};
-} // namespace
+static constexpr StringLiteral kWaves = "waves_per_eu", kMatrixExtent = "matrix_instr_nonkdim";
 
-static constexpr StringLiteral kWaves = "waves_per_eu", kMatrixExtent = "matrix_instr_nonkdim",
-                               kRegisters = "maxnreg";
-
-static LimitOption registersOption(const AmdArch &arch) {
-  return {kRegisters, kFewestRegisters, arch.namedRegisters, "a thread has from", "registers"};
+static gpu::LimitOption registersOption(const AmdArch &arch) {
+  return {gpu::kRegisterLimit, kFewestRegisters, arch.namedRegisters, "a thread has from",
+          "registers"};
 }
 
 /// Returns the option for the waves that a SIMD holds (CDNA3 ISA, "Wavefronts"; RDNA3 ISA,
 /// "Work-groups").
-static LimitOption wavesOption(const AmdArch &arch) {
+static gpu::LimitOption wavesOption(const AmdArch &arch) {
   return {kWaves, 1, arch.simdWaves, "a SIMD holds from", "waves"};
 }
 
 std::vector<std::string> amd::launchOptions() {
-  return {kRegisters.str(), kWaves.str(), kMatrixExtent.str(), gpu::kSwizzlePrograms.str()};
-}
-
-/// Reads the number of an option, 0 where it is not given; none where it is out of range.
-static std::optional<unsigned> numberOf(const CompileOptions &options, const LimitOption &option) {
-  std::optional<StringRef> text = extraOption(options, option.name);
-  unsigned number = 0;
-  if (!text)
-    return number;
-  if (text->getAsInteger(10, number) ||
-      (number != 0 && (number < option.least || number > option.most)))
-    return std::nullopt;
-  return number;
+  return {gpu::kRegisterLimit.str(), kWaves.str(), kMatrixExtent.str(),
+          gpu::kSwizzlePrograms.str()};
 }
 
 std::optional<AmdLimits> amd::limitsOf(const CompileOptions &options, const AmdArch &arch) {
-  std::optional<unsigned> registers = numberOf(options, registersOption(arch));
-  std::optional<unsigned> waves = numberOf(options, wavesOption(arch));
+  std::optional<unsigned> registers = gpu::numberOf(options, registersOption(arch));
+  std::optional<unsigned> waves = gpu::numberOf(options, wavesOption(arch));
   std::optional<gpu::ProgramOrder> order = gpu::programOrderOf(options, arch.numDies);
   if (!registers || !waves || !order)
     return std::nullopt;
@@ -75,22 +53,11 @@ unsigned amd::matrixExtentOf(const CompileOptions &options) {
   return readMatrixExtent(options).value_or(0);
 }
 
-static LogicalResult refuse(const CompileOptions &options, Operation *place,
-                            const LimitOption &option) {
-  InFlightDiagnostic error = emitCoded(place, Code::RegisterLimit)
-                             << option.name << "=" << *extraOption(options, option.name)
-                             << " cannot be kept: " << option.meaning << " " << option.least
-                             << " to " << option.most << " " << option.unit;
-  error.attachNote(place->getLoc()) << "choose a number from " << option.least << " to "
-                                    << option.most << ", or leave " << option.name << " out";
-  return error;
-}
-
 LogicalResult amd::checkLimits(const CompileOptions &options, const AmdArch &arch,
                                Operation *place) {
-  for (const LimitOption &option : {registersOption(arch), wavesOption(arch)})
-    if (!numberOf(options, option))
-      return refuse(options, place, option);
+  for (const gpu::LimitOption &option : {registersOption(arch), wavesOption(arch)})
+    if (failed(gpu::checkLimit(options, option, place)))
+      return failure();
   if (readMatrixExtent(options))
     return gpu::checkProgramOrder(options, place, arch.numDies);
   InFlightDiagnostic error = emitCoded(place, Code::MatrixExtent)

@@ -4,6 +4,7 @@
 #include "backend/spirv/device/OpenClContext.h"
 #include "backend/spirv/device/OpenClDevice.h"
 #include "backend/spirv/device/OpenClProgram.h"
+#include "backend/spirv/machine/SpirvArch.h"
 #include "runtime/codes/Codes.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -34,25 +35,15 @@ private:
   std::mutex mutex; // guards the one below
   std::shared_ptr<const OpenClDriver> driver;
 };
-
-/// The generations of Intel's GPUs by the first number of their version, and the second's range.
-struct Generation {
-  unsigned major, firstMinor, lastMinor;
-  const char *arch;
-};
 } // namespace
-
-/// After the names of the versions in Intel's compute runtime.
-static constexpr Generation kGenerations[] = {
-    {12, 55, 59, "xe-hpg"}, {12, 60, 61, "xe-hpc"}, {20, 0, 99, "xe2"}};
 
 /// The row of SpirvArch that a device's kernels are compiled for; empty where it has no subgroups
 /// that any row has.
 static std::string archOf(const OpenClEntry &entry) {
-  unsigned major = entry.ipVersion >> 22, minor = entry.ipVersion >> 14 & 0xFF;
-  for (const Generation &row : kGenerations)
-    if (entry.isGpu && major == row.major && minor >= row.firstMinor && minor <= row.lastMinor)
-      return row.arch;
+  for (const SpirvArch &row : spirvArchTable())
+    if (entry.isGpu && entry.ipVersion && entry.ipVersion >= row.firstVersion &&
+        entry.ipVersion <= row.lastVersion)
+      return row.name.str();
   for (size_t lanes : {16, 32})
     if (llvm::is_contained(entry.subgroupSizes, lanes))
       return "generic" + std::to_string(lanes);

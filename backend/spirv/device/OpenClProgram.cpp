@@ -3,14 +3,26 @@
 #include "backend/gpu/GpuCode.h"
 #include "backend/gpu/device/LaunchChecks.h"
 #include "backend/spirv/device/SpirvNeeds.h"
+#include "backend/spirv/machine/SpirvArch.h"
 #include "runtime/codes/Codes.h"
 #include "llvm/ADT/StringRef.h"
 
 using namespace tw;
 using namespace tw::spirv;
 
-static const char *optionsOf(const OpenClEntry &entry) {
+static std::string optionsOf(const OpenClEntry &entry) {
   return entry.roundsDivisions ? "-cl-fp32-correctly-rounded-divide-sqrt" : "";
+}
+
+/// Returns the options that an artifact is built with. Intel's driver of GPUs knows the one for
+/// more registers (CompilerOptions::largeGrf of its sources); that of processors does not.
+static std::string optionsOf(const OpenClEntry &entry, const Artifact &artifact) {
+  int64_t registers = gpu::resourceOf(artifact, kLargeRegisters, 0);
+  std::string options = optionsOf(entry);
+  if (registers == 0 || !entry.isGpu)
+    return options;
+  return options + (options.empty() ? "" : " ") + "-cl-intel-" + std::to_string(registers) +
+         "-GRF-per-thread";
 }
 
 std::string spirv::assemblerName(const OpenClEntry &entry) {
@@ -57,11 +69,12 @@ static std::optional<RuntimeError> check(const OpenClContext &context, const Art
 
 /// The program of SPIR-V, or of the driver's machine code, built; null with a reason in `error`.
 std::unique_ptr<OpenClProgram> OpenClProgram::buildOf(std::shared_ptr<OpenClContext> context,
-                                                      const std::string &code, bool isBinary,
+                                                      const Artifact &artifact, bool isBinary,
                                                       const std::string &action,
                                                       RuntimeError &error) {
   int result = gpu::kSuccess;
-  ClHandle handle = create(*context, code, isBinary, result);
+  ClHandle handle =
+      create(*context, isBinary ? artifact.assembled : artifact.binary, isBinary, result);
   if (!handle || result != gpu::kSuccess) {
     error = context->failureOf(
         result, isBinary ? "clCreateProgramWithBinary" : "clCreateProgramWithIL", action);
@@ -69,7 +82,8 @@ std::unique_ptr<OpenClProgram> OpenClProgram::buildOf(std::shared_ptr<OpenClCont
   }
   std::unique_ptr<OpenClProgram> program(new OpenClProgram(context, handle));
   const OpenClEntry &entry = context->entry();
-  result = context->call().build(handle, 1, &entry.id, optionsOf(entry), nullptr, nullptr);
+  const std::string options = optionsOf(entry, artifact);
+  result = context->call().build(handle, 1, &entry.id, options.c_str(), nullptr, nullptr);
   if (result == gpu::kSuccess)
     return program;
   error = context->failureOf(result, context->call().build.name, action);
@@ -90,18 +104,18 @@ std::unique_ptr<OpenClProgram> OpenClProgram::build(std::shared_ptr<OpenClContex
   }
   const OpenClEntry &entry = context->entry();
   if (!artifact.assembled.empty() && artifact.assembler == assemblerName(entry)) {
-    if (auto program = buildOf(context, artifact.assembled, /*isBinary=*/true, action, error))
+    if (auto program = buildOf(context, artifact, /*isBinary=*/true, action, error))
       return program;
     error.code = Code::DamagedCacheFile;
     error.message = "the driver refuses what it made of kernel " + artifact.symbol +
                     " before, which is built again: " + error.message;
     RuntimeError failure;
-    auto program = buildOf(context, artifact.binary, false, action, failure);
+    auto program = buildOf(context, artifact, false, action, failure);
     if (!program)
       error = std::move(failure);
     return program;
   }
-  return buildOf(context, artifact.binary, /*isBinary=*/false, action, error);
+  return buildOf(context, artifact, /*isBinary=*/false, action, error);
 }
 
 OpenClProgram::~OpenClProgram() { context->call().releaseProgram(program); }

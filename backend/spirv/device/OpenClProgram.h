@@ -24,7 +24,7 @@ private:
   OpenClProgram(std::shared_ptr<OpenClContext> context, ClHandle program)
       : context(std::move(context)), program(program) {}
   static std::unique_ptr<OpenClProgram> buildOf(std::shared_ptr<OpenClContext> context,
-                                                const std::string &code, bool isBinary,
+                                                const Artifact &artifact, bool isBinary,
                                                 const std::string &action, RuntimeError &error);
 
   const std::shared_ptr<OpenClContext> context;

@@ -21,16 +21,26 @@ enum class MatrixUnit : uint8_t { None, Halves, Tf32 };
 
 /// The facts in which the machines differ.
 struct SpirvArch {
-  llvm::StringLiteral name;      // "generic16", as users say
-  unsigned warpSize;             // work-items of a subgroup
-  unsigned sharedBytes;          // of one work-group
-  unsigned maxThreads;           // of one work-group
-  unsigned registers;            // of 32 bits that a work-item may have
-  unsigned lineBytes;            // that global memory keeps together
-  bool dividesCorrectly = false; // float32, and its square roots, where a build asks for it
-  bool splitsBarriers = false;   // into arriving and waiting
+  llvm::StringLiteral name;       // "generic16", as users say
+  unsigned warpSize;              // work-items of a subgroup
+  unsigned sharedBytes;           // of one work-group
+  unsigned maxThreads;            // of one work-group
+  unsigned registers;             // of 32 bits that a work-item may have
+  unsigned largeRegisters = 0;    // where the build asks for more; 0: it cannot
+  unsigned maxThreadsOfLarge = 0; // of one work-group then
+  unsigned lineBytes;             // that global memory keeps together
+  bool dividesCorrectly = false;  // float32, and its square roots, where a build asks for it
+  bool splitsBarriers = false;    // into arriving and waiting
   MatrixUnit matrixUnit = MatrixUnit::None; // of which a subgroup is one row of sums
+  /// The versions of the Intel GPUs that are this machine (CL_DEVICE_IP_VERSION_INTEL); 0: any
+  /// device may be.
+  uint32_t firstVersion = 0, lastVersion = 0;
 };
+
+/// Resources of an artifact: how many registers a thread has, where that is `largeRegisters`, and
+/// the versions of the GPUs that the code is for, where it is not for any device.
+inline constexpr llvm::StringLiteral kLargeRegisters = "large_registers",
+                                     kFirstVersion = "first_version", kLastVersion = "last_version";
 
 /// All of them, the generic ones first.
 llvm::ArrayRef<SpirvArch> spirvArchTable();
@@ -39,7 +49,8 @@ const SpirvArch *findSpirvArch(llvm::StringRef name);
 
 /// The facts of a target that a launch chooses.
 struct SpirvChoices {
-  bool roundsSeparately = false; // `separate_rounding`
+  bool roundsSeparately = false;  // `separate_rounding`
+  bool hasLargeRegisters = false; // of those that the machine has
 };
 
 /// The facts that passes see as the module attribute `tile.target`.

@@ -10,6 +10,7 @@
 // CHECK-NEXT: {{^}}  split-loops-by-mask {{.*}} (products=true)
 //      CHECK: {{^}}  assign-layouts              every tile gets a layout
 //      CHECK: {{^}}scheduled: data crosses warps through buffers
+// CHECK-NEXT: {{^}}  choose-registers
 // CHECK-NEXT: {{^}}  pipeline-loops {{.*}}one-fewer-where-full=true
 //      CHECK: {{^}}  insert-barriers
 // CHECK-NEXT: {{^}}  await-products

@@ -101,6 +101,30 @@ TEST_F(OpenClTest, CodeThatThisDriverMadeBeforeIsReadAndOtherIsBuiltAnew) {
       << error.message;
 }
 
+TEST_F(OpenClTest, OnlyGpusAreAskedForMoreRegisters) {
+  Artifact artifact = openClArtifact();
+  artifact.resources["large_registers"] = 256;
+  for (const char *words : {"gpu=1 ip=0x5004000", "gpu=0 ip=0x5004000"}) {
+    configure(words);
+    auto context = openContext();
+    auto device = spirv::makeOpenClDevice(context);
+    EXPECT_TRUE(device->load(artifact, error)) << error.message;
+    bool isGpu = words[4] == '1';
+    EXPECT_EQ(contains(record(), "clBuildProgram -cl-intel-256-GRF-per-thread\n"), isGpu)
+        << record();
+    configure(words);
+    Artifact read = artifact;
+    read.assembled = "bin";
+    read.assembler = spirv::assemblerName(context->entry());
+    EXPECT_TRUE(device->load(read, error)) << error.message;
+    EXPECT_TRUE(contains(record(), "clCreateProgramWithBinary")) << record();
+    EXPECT_EQ(contains(record(), "-GRF-per-thread"), isGpu) << record();
+    configure(words);
+    EXPECT_TRUE(device->load(openClArtifact(), error)) << error.message;
+    EXPECT_TRUE(contains(record(), "clBuildProgram \n")) << record();
+  }
+}
+
 TEST_F(OpenClTest, DevicesThatDoNotReachTheHostGetCopies) {
   for (const char *words :
        {"svm=1", "svm=1 usm=1 extensions=cl_intel_unified_shared_memory", "svm=0"}) {
