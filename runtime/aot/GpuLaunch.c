@@ -47,7 +47,7 @@ static void tw_list_archs(const struct tw_variant *variant, char *list, size_t b
     if (code->maker == TW_HIP)
       length += (size_t)snprintf(end, bytes - length, "%sgfx%x", comma, code->arch);
     else if (code->maker == TW_OPENCL)
-      length += (size_t)snprintf(end, bytes - length, "%sgeneric%u", comma, code->arch);
+      length += (size_t)snprintf(end, bytes - length, "%s%s", comma, code->row);
     else if (code->is_ptx && code->num_maps == 0)
       length += (size_t)snprintf(end, bytes - length, "%ssm_%u%s", comma, code->arch,
                                  code->is_only ? "a" : "");

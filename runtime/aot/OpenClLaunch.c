@@ -1,5 +1,6 @@
 /* A package's kernels on OpenCL devices, by SPIR-V that the driver builds: the library, opened when
  * a launch first needs it, devices, built code for each context, launches. */
+#include "runtime/aot/OpenClNeeds.h"
 #include "runtime/aot/Tables.h"
 #include <dlfcn.h>
 #include <pthread.h>
@@ -13,17 +14,29 @@ enum {
   TW_CL_DEVICE_NOT_FOUND = -1,
   TW_CL_NO_MEMORY = -4,
   TW_CL_NO_HOST_MEMORY = -6,
+  TW_CL_DEVICE_TYPE = 0x1000,
+  TW_CL_ADDRESS_BITS = 0x100D,
   TW_CL_LOCAL_BYTES = 0x1023,
   TW_CL_DEVICE_NAME = 0x102B,
+  TW_CL_EXTENSIONS = 0x1030,
+  TW_CL_PLATFORM = 0x1031,
   TW_CL_SVM = 0x1053,
   TW_CL_SPIRV = 0x105B,
   TW_CL_QUEUE_CONTEXT = 0x1090,
   TW_CL_QUEUE_DEVICE = 0x1091,
   TW_CL_BUILD_LOG = 0x1183,
+  TW_CL_KERNEL_THREADS = 0x11B0,
   TW_CL_SUBGROUP_SIZES = 0x4108,
+  TW_CL_DEVICE_USM = 0x4191, /* of cl_intel_unified_shared_memory */
+  TW_CL_SYSTEM_USM = 0x4194,
+  TW_CL_HALF_ATOMICS = 0x4231, /* those of fp32 and fp64 follow */
+  TW_CL_IP_VERSION = 0x4250,
+  TW_CL_GPU = 1 << 2,           /* of TW_CL_DEVICE_TYPE */
   TW_CL_SYSTEM_MEMORY = 1 << 2, /* of TW_CL_SVM */
   TW_CL_MAX_DEVICES = 64
 };
+
+typedef int (*tw_cl_pointer_setter)(void *, unsigned, const void *);
 
 struct tw_cl_functions {
   int (*platforms)(unsigned, void **, unsigned *);
@@ -31,13 +44,15 @@ struct tw_cl_functions {
   int (*device_fact)(void *, unsigned, size_t, void *, size_t *);
   int (*queue_fact)(void *, unsigned, size_t, void *, size_t *);
   int (*build_fact)(void *, void *, unsigned, size_t, void *, size_t *);
+  int (*kernel_fact)(void *, void *, unsigned, size_t, void *, size_t *);
+  void *(*find_extension)(void *, const char *);
   void *(*create_context)(const intptr_t *, unsigned, void *const *, void *, void *, int *);
   void *(*create_queue)(void *, void *, const uint64_t *, int *);
   void *(*create_program)(void *, const void *, size_t, int *);
   void *(*create_kernel)(void *, const char *, int *);
   int (*build)(void *, unsigned, void *const *, const char *, void *, void *);
   int (*set_argument)(void *, unsigned, size_t, const void *);
-  int (*set_pointer)(void *, unsigned, const void *);
+  tw_cl_pointer_setter set_pointer;
   int (*launch)(void *, void *, unsigned, const size_t *, const size_t *, const size_t *, unsigned,
                 void *const *, void **);
   int (*wait)(unsigned, void *const *);
@@ -57,6 +72,8 @@ static const struct {
     {"clGetDeviceInfo", offsetof(struct tw_cl_functions, device_fact)},
     {"clGetCommandQueueInfo", offsetof(struct tw_cl_functions, queue_fact)},
     {"clGetProgramBuildInfo", offsetof(struct tw_cl_functions, build_fact)},
+    {"clGetKernelWorkGroupInfo", offsetof(struct tw_cl_functions, kernel_fact)},
+    {"clGetExtensionFunctionAddressForPlatform", offsetof(struct tw_cl_functions, find_extension)},
     {"clCreateContext", offsetof(struct tw_cl_functions, create_context)},
     {"clCreateCommandQueueWithProperties", offsetof(struct tw_cl_functions, create_queue)},
     {"clCreateProgramWithIL", offsetof(struct tw_cl_functions, create_program)},
@@ -87,6 +104,8 @@ struct tw_cl_code {
   void *context;
   const struct tw_gpu_code *code;
   void *program, *kernel;
+  tw_cl_pointer_setter set_pointer;
+  uint64_t max_threads; /* of a grid along its first axis */
 };
 
 static struct {
@@ -171,23 +190,107 @@ static int tw_cl_open(struct tilewright_error *error) {
   return TILEWRIGHT_SUCCESS;
 }
 
-/* Whether a device has subgroups of as many lanes as the code was compiled for. */
+/* A number of up to 64 bits that a device says of itself; 0 where it does not. */
+static uint64_t tw_cl_number(void *device, unsigned fact) {
+  uint64_t number = 0;
+  return tw_cl.call.device_fact(device, fact, sizeof(number), &number, NULL) ? 0 : number;
+}
+
+static int tw_cl_has(void *device, const char *extension) {
+  size_t bytes = 0, length = strlen(extension);
+  int is_found = 0;
+  char *all = NULL;
+  if (tw_cl.call.device_fact(device, TW_CL_EXTENSIONS, 0, NULL, &bytes) == 0)
+    all = calloc(bytes + 1, 1);
+  if (all && tw_cl.call.device_fact(device, TW_CL_EXTENSIONS, bytes, all, NULL) == 0)
+    for (const char *at = all; !is_found && (at = strstr(at, extension)); at += length)
+      is_found = (at == all || at[-1] == ' ') && (!at[length] || at[length] == ' ');
+  free(all);
+  return is_found;
+}
+
+/* Whether a device has subgroups of as many lanes as the code was compiled for, and is the machine
+ * that the code is for. */
 static int tw_cl_fits(void *device, const struct tw_gpu_code *code) {
   size_t sizes[16] = {0}, bytes = 0;
   if (code->maker != TW_OPENCL ||
       tw_cl.call.device_fact(device, TW_CL_SUBGROUP_SIZES, sizeof(sizes), sizes, &bytes))
     return 0;
+  if (code->last_version) {
+    uint64_t version = tw_cl_number(device, TW_CL_IP_VERSION);
+    if (!(tw_cl_number(device, TW_CL_DEVICE_TYPE) & TW_CL_GPU) || version < code->first_version ||
+        version > code->last_version)
+      return 0;
+  }
   for (size_t i = 0; i < bytes / sizeof(sizes[0]); ++i)
     if (sizes[i] == code->arch)
       return 1;
   return 0;
 }
 
+/* The code for the very machine where there is some, else that for any device. */
 static const struct tw_gpu_code *tw_cl_choose(const struct tw_variant *variant, void *device) {
+  const struct tw_gpu_code *chosen = NULL;
   for (unsigned i = 0; i < variant->num_gpu; ++i)
-    if (tw_cl_fits(device, &variant->gpu[i]))
-      return &variant->gpu[i];
-  return NULL;
+    if (tw_cl_fits(device, &variant->gpu[i]) &&
+        (!chosen || (variant->gpu[i].last_version && !chosen->last_version)))
+      chosen = &variant->gpu[i];
+  return chosen;
+}
+
+/* Refuses a kernel whose module uses what the device lacks, and says what that is. */
+static int tw_cl_check_needs(const struct tw_gpu_launch *job, void *device,
+                             const struct tw_gpu_code *code, struct tilewright_error *error) {
+  const char *format = "%s uses %s, which this OpenCL device does not have (%s): %s";
+  for (size_t i = 0; i < sizeof(tw_cl_needs) / sizeof(tw_cl_needs[0]); ++i) {
+    const struct tw_cl_need *need = &tw_cl_needs[i];
+    if (tw_cl_uses(code->image, code->image_bytes, need->capability) &&
+        !tw_cl_has(device, need->extension))
+      return tw_fail(error, TILEWRIGHT_NO_ARCH, format, job->kernel->name, need->what,
+                     need->extension, need->hint);
+  }
+  for (size_t i = 0; i < sizeof(tw_cl_atomic_needs) / sizeof(tw_cl_atomic_needs[0]); ++i) {
+    const struct tw_cl_atomic_need *need = &tw_cl_atomic_needs[i];
+    if (tw_cl_uses(code->image, code->image_bytes, need->capability) &&
+        !(tw_cl_number(device, TW_CL_HALF_ATOMICS + need->position) & need->bit))
+      return tw_fail(error, TILEWRIGHT_NO_ARCH, format, job->kernel->name, need->what,
+                     "cl_ext_float_atomics", TW_CL_COMPARE_AND_SWAP);
+  }
+  return TILEWRIGHT_SUCCESS;
+}
+
+/* How kernels get pointers to memory of the host, or of a queue's context; null where they reach
+ * none: a launch does not say how large arrays are, so that they are not copied to buffers. */
+static tw_cl_pointer_setter tw_cl_find_setter(void *device, int is_host) {
+  uint64_t svm = tw_cl_number(device, TW_CL_SVM);
+  tw_cl_pointer_setter setter = NULL;
+  if (is_host ? svm & TW_CL_SYSTEM_MEMORY : svm)
+    return tw_cl.call.set_pointer;
+  if (tw_cl_has(device, "cl_intel_unified_shared_memory") &&
+      tw_cl_number(device, is_host ? TW_CL_SYSTEM_USM : TW_CL_DEVICE_USM)) {
+    void *platform = (void *)(uintptr_t)tw_cl_number(device, TW_CL_PLATFORM);
+    void *function = tw_cl.call.find_extension(platform, "clSetKernelArgMemPointerINTEL");
+    memcpy(&setter, &function, sizeof(function));
+  }
+  return setter;
+}
+
+/* Checks what the driver says of a kernel of so many threads, and keeps the limits of launches. */
+static int tw_cl_check_limits(void *device, struct tw_cl_code *built,
+                              struct tilewright_error *error) {
+  const struct tw_gpu_code *code = built->code;
+  uint64_t bits = tw_cl_number(device, TW_CL_ADDRESS_BITS);
+  size_t threads = 0;
+  int result = tw_cl.call.kernel_fact(built->kernel, device, TW_CL_KERNEL_THREADS, sizeof(threads),
+                                      &threads, NULL);
+  built->max_threads = bits && bits < 64 ? (UINT64_C(1) << bits) - 1 : UINT64_MAX;
+  if (result)
+    return tw_cl_fail(error, result, "clGetKernelWorkGroupInfo", code->symbol);
+  return code->num_threads <= threads
+             ? TILEWRIGHT_SUCCESS
+             : tw_fail(error, TILEWRIGHT_DRIVER,
+                       "%s has %u threads, and a program on this device may have %u", code->symbol,
+                       code->num_threads, (unsigned)threads);
 }
 
 static int tw_cl_build(const struct tw_gpu_launch *job, void *device, struct tw_cl_code *built,
@@ -195,11 +298,21 @@ static int tw_cl_build(const struct tw_gpu_launch *job, void *device, struct tw_
   const struct tw_gpu_code *code = built->code;
   const char *function = "clCreateProgramWithIL";
   int result = 0;
-  uint64_t local_bytes = 0;
+  uint64_t local_bytes = tw_cl_number(device, TW_CL_LOCAL_BYTES);
   char log[256] = "";
-  if (tw_cl.call.device_fact(device, TW_CL_LOCAL_BYTES, sizeof(local_bytes), &local_bytes, NULL) ==
-          0 &&
-      code->shared_bytes > local_bytes)
+  int failure = tw_cl_check_needs(job, device, code, error);
+  if (failure)
+    return failure;
+  built->set_pointer = tw_cl_find_setter(device, !job->stream);
+  if (!built->set_pointer)
+    return tw_fail(
+        error, TILEWRIGHT_DRIVER,
+        job->stream ? "%s takes pointers, and this OpenCL device has neither shared virtual "
+                      "memory nor unified shared memory: launch on another device"
+                    : "%s: kernels on this OpenCL device do not reach memory of the host: pass a "
+                      "cl_command_queue as launch.stream, and pointers of its context",
+        job->kernel->name);
+  if (local_bytes && code->shared_bytes > local_bytes)
     return tw_fail(error, TILEWRIGHT_DRIVER,
                    "%s needs %u bytes of shared memory, and a program on this device may have %u",
                    code->symbol, code->shared_bytes, (unsigned)local_bytes);
@@ -207,7 +320,7 @@ static int tw_cl_build(const struct tw_gpu_launch *job, void *device, struct tw_
       tw_cl.call.create_program(built->context, code->image, code->image_bytes, &result);
   if (result == 0) {
     function = "clBuildProgram";
-    result = tw_cl.call.build(built->program, 1, &device, "", NULL, NULL);
+    result = tw_cl.call.build(built->program, 1, &device, code->build_options, NULL, NULL);
     if (result &&
         tw_cl.call.build_fact(built->program, device, TW_CL_BUILD_LOG, sizeof(log) - 1, log,
                               NULL) == 0 &&
@@ -219,7 +332,8 @@ static int tw_cl_build(const struct tw_gpu_launch *job, void *device, struct tw_
     function = "clCreateKernel";
     built->kernel = tw_cl.call.create_kernel(built->program, code->symbol, &result);
   }
-  return result ? tw_cl_fail(error, result, function, job->kernel->name) : TILEWRIGHT_SUCCESS;
+  return result ? tw_cl_fail(error, result, function, job->kernel->name)
+                : tw_cl_check_limits(device, built, error);
 }
 
 static void tw_cl_release(struct tw_cl_code *built) {
@@ -241,7 +355,8 @@ static struct tw_cl_code *tw_cl_load(const struct tw_gpu_launch *job, void *cont
   if (!code) {
     (void)tw_cl.call.device_fact(device, TW_CL_DEVICE_NAME, sizeof(name) - 1, name, NULL);
     (void)tw_fail(error, TILEWRIGHT_NO_ARCH,
-                  "%s has no code for %.60s, which has no subgroups of the code's lanes",
+                  "%s has no code for %.60s: it is not the machine of the code, or has no "
+                  "subgroups of the code's lanes",
                   job->kernel->name, name);
     return NULL;
   }
@@ -261,17 +376,11 @@ static struct tw_cl_code *tw_cl_load(const struct tw_gpu_launch *job, void *cont
   return built;
 }
 
-/* Makes the context and queue of a device, whose kernels take arrays of the host. */
+/* Makes the context and queue of a device. */
 static int tw_cl_enter(struct tw_cl_device *device, struct tilewright_error *error) {
-  uint64_t svm = 0;
   int result = 0;
   if (device->queue)
     return TILEWRIGHT_SUCCESS;
-  if (tw_cl.call.device_fact(device->id, TW_CL_SVM, sizeof(svm), &svm, NULL) ||
-      !(svm & TW_CL_SYSTEM_MEMORY))
-    return tw_fail(error, TILEWRIGHT_DRIVER,
-                   "kernels on this OpenCL device do not reach memory of the host: pass a "
-                   "cl_command_queue as launch.stream, and pointers of its context");
   if (!device->context)
     device->context = tw_cl.call.create_context(NULL, 1, &device->id, NULL, NULL, &result);
   if (result)
@@ -286,12 +395,16 @@ static int tw_cl_enter(struct tw_cl_device *device, struct tilewright_error *err
 static int tw_cl_enqueue(const struct tw_gpu_launch *job, const struct tw_cl_code *built,
                          void *queue, void **event, struct tilewright_error *error) {
   const struct tw_gpu_code *code = built->code;
+  if ((uint64_t)job->grid[0] > built->max_threads / code->num_threads)
+    return tw_fail(error, TILEWRIGHT_BAD_GRID,
+                   "the grid of %s is too large: this device numbers %llu threads along an axis",
+                   job->kernel->name, (unsigned long long)built->max_threads);
   for (unsigned i = 0; i < code->num_parameters; ++i) {
     unsigned argument = code->parameters[i];
     const struct tw_argument *facts = &job->kernel->arguments[argument];
     const uint64_t *value = &job->values[argument];
     int result = facts->is_pointer
-                     ? tw_cl.call.set_pointer(built->kernel, i, (const void *)(uintptr_t)*value)
+                     ? built->set_pointer(built->kernel, i, (const void *)(uintptr_t)*value)
                      : tw_cl.call.set_argument(built->kernel, i, facts->bytes, value);
     if (result)
       return tw_cl_fail(error, result, "clSetKernelArg", job->kernel->name);

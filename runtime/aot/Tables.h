@@ -79,6 +79,10 @@ struct tw_gpu_code {
   unsigned launches_early; /* it waits by itself for the launches before it */
   unsigned cluster[3];     /* programs along each axis that it is launched with together */
   size_t image_bytes;      /* of SPIR-V */
+  /* Of OpenCL: the machine that it is for ("xe2"), words for the driver's compiler, and the
+   * versions of Intel's GPUs that are that machine; 0: any device may be. */
+  const char *row, *build_options;
+  uint32_t first_version, last_version;
 };
 
 /* One specialization. Variants of a kernel stand in the order in which they are tried. */

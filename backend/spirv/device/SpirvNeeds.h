@@ -6,9 +6,6 @@
 
 namespace tw::spirv {
 
-/// The capabilities of a module, in its order; empty where it is none.
-std::vector<uint32_t> capabilitiesOf(std::string_view module);
-
 /// Refuses a kernel whose module uses what the device lacks, and says what that is. `lanes`: of its
 /// subgroups.
 std::optional<RuntimeError> checkNeeds(const OpenClEntry &entry, const std::string &device,

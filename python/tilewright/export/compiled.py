@@ -198,20 +198,13 @@ def _arch_of_hip(name: str) -> tuple[int, bool]:
 
 def _lanes_of(target: str, resources: Mapping[str, int]) -> int:
     """The lanes of a subgroup, by which OpenCL devices choose code. Raises UnsupportedError TW0803."""
-    device = device_named(target)
-    if not device.arch.startswith("generic"):
-        raise UnsupportedError(
-            f"{target} is compiled for and not packed: the launcher chooses code by the lanes of subgroups",
-            code="TW0803",
-            hint="name spirv:generic16 or spirv:generic32",
-        )
     if resources.get("failure_word"):
         raise UnsupportedError(
             f"code of {target} that checks assertions is launched from Python only",
             code="TW0803",
             hint="leave debug and sanitize_overflow out for this target",
         )
-    return device.warp_size
+    return device_named(target).warp_size
 
 
 def describe_code(code: Code) -> dict[str, Any]:

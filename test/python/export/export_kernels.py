@@ -98,5 +98,14 @@ def without_prints() -> tw.Package:
     return package
 
 
+def with_many_registers() -> tw.Package:
+    """A kernel whose threads have all registers that a GPU of Intel's has, and one with wide floats."""
+    package = tw.Package("kernels")
+    package.add(scale, "*fp32, *fp32, i32", grid="cdiv(n, BLOCK)", maxnreg=256)
+    types = "half=*fp16, brain=*bf16, wide=*fp64, out=*fp64, h=fp16, d=fp64, flag=i1, u=u8, n=i64"
+    return package.add(mixed, types)
+
+
 silent = without_prints()
+large = with_many_registers()
 package = without_prints().add(shout, "*i32")

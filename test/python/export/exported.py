@@ -89,10 +89,10 @@ def operators(package: Any, folder: Path) -> Path:
     return library
 
 
-def passed(program: Path, test: str, **changed: str) -> str:
+def passed(program: Path, test: str, *words: str, **changed: str) -> str:
     """What a consumer printed, which passed its test."""
     done = subprocess.run(
-        [str(program), test], env=outside(**changed), capture_output=True, text=True, timeout=120
+        [str(program), test, *words], env=outside(**changed), capture_output=True, text=True, timeout=120
     )
     assert done.returncode == 0 and done.stdout.endswith("passed\n"), done.stdout + done.stderr
     return done.stdout

@@ -1,5 +1,8 @@
 /* A program that launches the package of export_kernels.py on an OpenCL device: `opencl_consumer
- * TEST` prints "passed", or says what is wrong and exits with 1. */
+ * TEST` prints "passed", or says what is wrong and exits with 1. `opencl_consumer double WORDS CODE
+ * TEXT KERNEL [queue]` configures the double of the driver by the words and launches a kernel: with
+ * a code, the launch has to fail with it and the text in its message, before anything is launched;
+ * with 0, the text has to be in the record of the double's calls. */
 #include "kernels.h"
 #include <dlfcn.h>
 #include <pthread.h>
@@ -57,28 +60,64 @@ static void find(void *library, const char *name, void *place) {
   memcpy(place, &function, sizeof(function));
 }
 
-/* In a queue that the program has made of its own context. */
-static void check_queue(void) {
+/* A queue that the program makes of its own context. */
+static void *make_queue(void *library, int (**finish)(void *)) {
   int (*platforms)(unsigned, void **, unsigned *);
   int (*devices)(void *, unsigned long, unsigned, void **, unsigned *);
   void *(*create_context)(const void *, unsigned, void **, void *, void *, int *);
   void *(*create_queue)(void *, void *, const void *, int *);
-  int (*finish)(void *);
-  void *library = dlopen("libintelocl.so", RTLD_NOW), *platform = NULL, *device = NULL;
+  void *platform = NULL, *device = NULL;
   int result = 0;
-  check(library != NULL, "no libintelocl");
+  check(library != NULL, "no library of OpenCL");
   find(library, "clGetPlatformIDs", &platforms);
   find(library, "clGetDeviceIDs", &devices);
   find(library, "clCreateContext", &create_context);
   find(library, "clCreateCommandQueueWithProperties", &create_queue);
-  find(library, "clFinish", &finish);
+  if (finish)
+    find(library, "clFinish", finish);
   check(platforms(1, &platform, NULL) == 0, "no platform");
   check(devices(platform, 0xFFFFFFFF, 1, &device, NULL) == 0, "no device");
   void *context = create_context(NULL, 1, &device, NULL, NULL, &result);
   void *queue = create_queue(context, device, NULL, &result);
   check(result == 0, "no queue");
+  return queue;
+}
+
+static void check_queue(void) {
+  int (*finish)(void *);
+  void *queue = make_queue(dlopen("libintelocl.so", RTLD_NOW), &finish);
   for (int i = 0; i < 2; ++i)
     check_scale_in(TILEWRIGHT_OPENCL_DEVICE(0), queue, finish);
+}
+
+/* `words` as the first comment says. Kernels run nothing there. */
+static void check_double(int count, char **words) {
+  void (*configure)(const char *);
+  const char *(*record)(void);
+  struct tilewright_launch launch = {{0, 0, 0}, TILEWRIGHT_OPENCL_DEVICE(0), NULL};
+  struct tilewright_error error = {0, ""};
+  uint16_t half[32] = {0}, brain[32] = {0};
+  double wide[32] = {0}, out[32] = {0};
+  float x[COUNT] = {0}, y[COUNT] = {0};
+  void *library = dlopen("libOpenCL.so.1", RTLD_NOW);
+  check(count >= 4 && library != NULL, "no double");
+  find(library, "openclDoubleConfigure", &configure);
+  find(library, "openclDoubleRecord", &record);
+  configure(words[0]);
+  if (count > 4)
+    launch.stream = make_queue(library, NULL);
+  int code = atoi(words[1]), result = 0;
+  if (strcmp(words[3], "mixed") == 0) {
+    launch.grid[0] = 1;
+    result = mixed(half, brain, wide, out, 0.5f, 0.25, 1, 200, -3, &launch, &error);
+  } else {
+    launch.grid[0] = strcmp(words[3], "far") == 0 ? INT32_MAX : 0;
+    result = scale(x, y, COUNT, 3.0f, &launch, &error);
+  }
+  printf("TW%04d %s\n%s", result, error.message, record());
+  check(result == code && error.code == code, "the code");
+  check(strstr(code ? error.message : record(), words[2]) != NULL, words[2]);
+  check(!code == !!strstr(record(), "clEnqueueNDRangeKernel"), "whether anything is launched");
 }
 
 static void *launch_often(void *ignored) {
@@ -121,6 +160,8 @@ int main(int count, char **words) {
     check_threads();
   else if (strcmp(test, "queue") == 0)
     check_queue();
+  else if (strcmp(test, "double") == 0)
+    check_double(count - 2, words + 2);
   else if (strcmp(test, "absent") == 0)
     check_refusal(TILEWRIGHT_OPENCL_DEVICE(0), TILEWRIGHT_NO_DRIVER, "no OpenCL driver");
   else

@@ -9,6 +9,8 @@ import exported
 import pytest
 from sampled import OPENCL
 
+import tilewright as tw
+
 pytestmark = pytest.mark.usefixtures("compiler")
 needs_driver = pytest.mark.skipif(not OPENCL, reason="no OpenCL driver of processors is installed")
 
@@ -16,7 +18,8 @@ needs_driver = pytest.mark.skipif(not OPENCL, reason="no OpenCL driver of proces
 @pytest.fixture(scope="module")
 def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("opencl") / "kernels"
-    done = exported.export(folder, "spirv:generic16,spirv:generic32", kernel=f"{exported.KERNELS}:silent")
+    targets = "spirv:generic16,spirv:generic32,spirv:xe2,spirv:xe-hpg"
+    done = exported.export(folder, targets, kernel=f"{exported.KERNELS}:large")
     assert done.returncode == 0, done.stderr
     return folder
 
@@ -51,10 +54,79 @@ def test_the_program_in_cpp(package: Path, tmp_path: Path) -> None:
 def test_the_manifest_names_the_modules(package: Path) -> None:
     manifest = json.loads((package / "kernels.json").read_text())
     codes = [code for kernel in manifest["kernels"] for variant in kernel["variants"] for code in variant["codes"]]
-    assert {code["target"] for code in codes} == {"spirv:generic16", "spirv:generic32"}
+    assert {code["target"] for code in codes} == {"spirv:generic16", "spirv:generic32", "spirv:xe2", "spirv:xe-hpg"}
     assert all(code["bytes"] > 0 and code["bytes"] % 4 == 0 for code in codes)
 
 
-def test_targets_that_the_launcher_cannot_choose_are_refused(tmp_path: Path) -> None:
-    done = exported.export(tmp_path / "kernels", "spirv:xe2", kernel=f"{exported.KERNELS}:silent")
-    assert done.returncode != 0 and "TW0803" in done.stderr and "spirv:generic16" in done.stderr
+def on_double(consumer: Path, folder: Path, *words: str) -> None:
+    double = exported.ROOT / "build/test/libopencl_double.so"
+    if not double.exists():
+        pytest.skip("the double of libOpenCL is not built")
+    (folder / "libOpenCL.so.1").symlink_to(double)
+    exported.passed(consumer, "double", *words, LD_LIBRARY_PATH=str(folder))
+
+
+XE2, XE_HPG, NEWER = (f"gpu=1 ip={major << 22 | minor << 14:#x}" for major, minor in ((20, 1), (12, 55), (30, 0)))
+ROUNDED, LARGE = "-cl-fp32-correctly-rounded-divide-sqrt", "-cl-intel-256-GRF-per-thread"
+USM = "svm=0 usm=3 extensions=cl_intel_unified_shared_memory"
+
+
+@pytest.mark.parametrize(
+    ("words", "call"),
+    [
+        (XE2, f"clBuildProgram {ROUNDED} {LARGE}\n"),
+        (XE2, "clEnqueueNDRangeKernel 1024,1,1 of 64,1,1\n"),
+        (XE_HPG, "clEnqueueNDRangeKernel 512,1,1 of 32,1,1\n"),
+        (NEWER, "clBuildProgram \n"),
+        (XE2.replace("gpu=1", "gpu=0"), "clBuildProgram \n"),
+        (f"{XE2} subgroups=32", "clEnqueueNDRangeKernel 2048,1,1 of 128,1,1\n"),
+        (USM, "clSetKernelArgMemPointerINTEL 0\n"),
+    ],
+)
+def test_the_code_of_a_device_is_built_as_it_was_compiled(
+    words: str, call: str, consumer: Path, tmp_path: Path
+) -> None:
+    """Code for the device's own generation before that for any; many registers for Intel's GPUs only."""
+    on_double(consumer, tmp_path, words, "0", call, "scale")
+
+
+@pytest.mark.parametrize("words", ["svm=1", USM])
+def test_a_queue_takes_pointers_of_its_context(words: str, consumer: Path, tmp_path: Path) -> None:
+    setter = "clSetKernelArgSVMPointer 1" if words == "svm=1" else "clSetKernelArgMemPointerINTEL 1"
+    on_double(consumer, tmp_path, words, "0", setter, "scale", "queue")
+
+
+@pytest.mark.parametrize(
+    ("words", "kernel", "code", "message"),
+    [
+        ("svm=0", "scale", 817, "do not reach memory of the host"),
+        ("svm=1", "scale", 817, "pass a cl_command_queue"),
+        ("svm=0 usm=1 extensions=cl_intel_unified_shared_memory", "scale", 817, "do not reach memory of the host"),
+        ("subgroups=8", "scale", 812, "no subgroups of the code's lanes"),
+        ("max_threads=32", "scale", 817, "has 64 threads, and a program on this device may have 32"),
+        ("address=32", "far", 818, "numbers 4294967295 threads"),
+        ("extensions=cl_khr_fp16", "mixed", 812, "uses floats of 64 bits (fp64)"),
+        ("extensions=cl_khr_fp64,cl_khr_fp16_more", "mixed", 812, "(cl_khr_fp16): use fp32"),
+        ("fail=clBuildProgram:-11 log=bad", "scale", 817, "refuses the code: bad"),
+        ("fail=clGetKernelWorkGroupInfo:-5", "scale", 817, "clGetKernelWorkGroupInfo"),
+    ],
+)
+def test_what_a_device_lacks_is_refused_before_a_launch(
+    words: str, kernel: str, code: int, message: str, consumer: Path, tmp_path: Path
+) -> None:
+    on_double(consumer, tmp_path, words, str(code), message, kernel)
+
+
+def test_a_queue_of_a_device_with_buffers_only_is_refused(consumer: Path, tmp_path: Path) -> None:
+    on_double(consumer, tmp_path, "svm=0", "817", "neither shared virtual memory nor unified", "scale", "queue")
+
+
+@tw.jit
+def refuse_zeros(x):
+    tw.device_assert(tw.load(x + tw.arange(0, 16)) != 0, "a zero")
+
+
+def test_assertions_are_not_packed(tmp_path: Path) -> None:
+    package = tw.Package("kernels").add(refuse_zeros, "*i32", debug=True)
+    with pytest.raises(tw.UnsupportedError, match="checks assertions"):
+        package.write(tmp_path / "kernels", ["spirv:xe2"])

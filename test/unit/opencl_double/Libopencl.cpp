@@ -1,5 +1,6 @@
 // A test double of libOpenCL: devices that have what they are told to have, calls that fail where
 // they are told to, and a record of all of them. Kernels run nothing.
+#include <array>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -14,7 +15,7 @@ namespace {
 struct Settings {
   int numDevices = 1, stored = 0; // `stored` goes to where the last pointer of a launch leads
   uint64_t svm = 15, usm = 0, atomics = 7, localBytes = 65536, maxThreads = 1024;
-  uint32_t ipVersion = 0, baseBits = 64;
+  uint32_t ipVersion = 0, baseBits = 64, addressBits = 64;
   bool isGpu = false;
   std::string spirv = "SPIR-V_1.0 SPIR-V_1.4", extensions = "cl_khr_fp64", log, version = "1.0";
   std::vector<size_t> subgroups = {8, 16, 32};
@@ -29,6 +30,7 @@ struct State {
   int numLive = 0;
   std::map<unsigned, void *> pointers;             // that the kernel has
   std::map<void *, std::shared_ptr<char>> buffers; // and parts of them: where their memory begins
+  std::map<void *, std::array<void *, 2>> queues;  // the context and the device of each
 };
 
 /// Never destroyed: kernels are released while the process exits.
@@ -74,6 +76,8 @@ Settings read(const std::string &words) {
       settings.usm = number;
     else if (name == "base")
       settings.baseBits = uint32_t(number);
+    else if (name == "address")
+      settings.addressBits = uint32_t(number);
     else if (name == "atomics")
       settings.atomics = number;
     else if (name == "local")
@@ -196,7 +200,7 @@ int clGetDeviceInfo(void *device, unsigned fact, size_t bytes, void *to, size_t 
   case 0x1004:
     return giveNumber<size_t>(now.maxThreads, bytes, to, needed);
   case 0x100D:
-    return giveNumber<uint32_t>(64, bytes, to, needed);
+    return giveNumber<uint32_t>(now.addressBits, bytes, to, needed);
   case 0x1019:
     return giveNumber<uint32_t>(now.baseBits, bytes, to, needed);
   case 0x101B:
@@ -209,6 +213,8 @@ int clGetDeviceInfo(void *device, unsigned fact, size_t bytes, void *to, size_t 
     return giveText(now.version, bytes, to, needed);
   case 0x1030:
     return giveText(now.extensions, bytes, to, needed);
+  case 0x1031:
+    return giveNumber<void *>(&platformNumber, bytes, to, needed);
   case 0x1053:
     return giveNumber<uint64_t>(now.svm, bytes, to, needed);
   case 0x105B:
@@ -233,8 +239,18 @@ int clGetDeviceInfo(void *device, unsigned fact, size_t bytes, void *to, size_t 
 void *clCreateContext(const intptr_t *, unsigned, void *const *, void *, void *, int *result) {
   return make("clCreateContext", result);
 }
-void *clCreateCommandQueueWithProperties(void *, void *, const uint64_t *, int *result) {
-  return make("clCreateCommandQueueWithProperties", result);
+void *clCreateCommandQueueWithProperties(void *context, void *device, const uint64_t *,
+                                         int *result) {
+  void *queue = make("clCreateCommandQueueWithProperties", result);
+  std::lock_guard lock(state().mutex);
+  state().queues[queue] = {context, device};
+  return queue;
+}
+int clGetCommandQueueInfo(void *queue, unsigned fact, size_t bytes, void *to, size_t *needed) {
+  constexpr unsigned first = 0x1090; // that is the context; the device is the next
+  Call call("clGetCommandQueueInfo");
+  return call.result ? call.result
+                     : giveNumber(state().queues.at(queue)[fact - first], bytes, to, needed);
 }
 int clReleaseCommandQueue(void *queue) { return release("clReleaseCommandQueue", queue); }
 int clReleaseContext(void *context) { return release("clReleaseContext", context); }
@@ -306,8 +322,10 @@ int clEnqueueNDRangeKernel(void *, void *, unsigned, const size_t *, const size_
     return call.result;
   if (auto last = state().pointers.rbegin(); state().settings.stored && last->second)
     memcpy(last->second, &state().settings.stored, sizeof(int));
-  ++state().numLive;
-  *event = malloc(1);
+  if (event) {
+    ++state().numLive;
+    *event = malloc(1);
+  }
   return 0;
 }
 int clWaitForEvents(unsigned, void *const *) { return Call("clWaitForEvents").result; }
