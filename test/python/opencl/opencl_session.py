@@ -125,6 +125,18 @@ def forks() -> None:
     os.waitpid(child, 0)
 
 
+def registers() -> None:
+    """Launch with each limit of registers; say where the kernel came from and what its driver was asked for."""
+    double = ctypes.CDLL(sys.argv[3])
+    double.openclDoubleRecord.restype = ctypes.c_char_p
+    for options in ({}, {"maxnreg": 256}, {"maxnreg": 128}):
+        double.openclDoubleConfigure(sys.argv[4].encode())
+        compiled = doubled[(1,)](np.ones(64, np.float32), BLOCK=64, **options)
+        calls = double.openclDoubleRecord().decode().splitlines()
+        builds = {call.removeprefix("clBuildProgram") for call in calls if call.startswith("clBuildProgram")}
+        print(compiled.origin, options.get("maxnreg"), *builds)
+
+
 if __name__ == "__main__":
     if sys.argv[2]:
         native().set_target_setting("opencl-arrays", [sys.argv[2]])

@@ -1,4 +1,5 @@
-"""The code that an OpenCL driver made before, which it may refuse. A double of the library does."""
+"""The code that an OpenCL driver makes and keeps: with which options, and that it may refuse it. A double of the
+library stands for the driver."""
 
 from __future__ import annotations
 
@@ -48,3 +49,15 @@ def test_the_warning_names_the_shared_cache(tmp_path: Path) -> None:
 def test_code_that_the_driver_refuses_at_once_is_built_again(tmp_path: Path) -> None:
     origin, said = launch(tmp_path, REFUSALS[0])
     assert origin == "compiled" and said.count(WARNING + REFUSED) == 1, said
+
+
+@pytest.mark.parametrize(("type_of_device", "option"), [("gpu=1", "-cl-intel-256-GRF-per-thread"), ("gpu=0", "")])
+def test_a_launch_asks_the_driver_of_a_gpu_for_registers(type_of_device: str, option: str, tmp_path: Path) -> None:
+    """A process builds one kernel for each limit; a second one reads them, and builds them alike."""
+    words = f"{type_of_device} ip=0x5004000 extensions=cl_intel_device_attribute_query"  # of a GPU: xe2
+    for origin in "compiled", "disk":
+        arguments = [str(SESSION), "registers", "", find_double("libopencl_double.so"), words]
+        done = run_with_driver(arguments, tmp_path)
+        assert done.returncode == 0, done.stderr
+        lines = [line.rstrip() for line in done.stdout.splitlines()]
+        assert lines == [f"{origin} None", f"{origin} 256  {option}".rstrip(), f"{origin} 128"]
