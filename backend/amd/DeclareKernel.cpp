@@ -1,5 +1,7 @@
 // The kernel's function as the driver and LLVM's code generator want it.
 #include "backend/amd/LowerAmd.h"
+#include "backend/amd/codegen/Passes.h"
+#include "ir/simt/Simt.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
 using namespace mlir;
@@ -18,6 +20,23 @@ static bool calls(LLVM::LLVMFuncOp kernel, StringRef intrinsic) {
     return call.getIntrin() == intrinsic ? WalkResult::interrupt() : WalkResult::advance();
   });
   return found.wasInterrupted();
+}
+
+/// Lists the numbers of registers with which a processor holds more programs than with more of
+/// them, in ascending order: as many as its shared memory lets it, or fewer.
+static std::string registerStepsOf(LLVM::LLVMFuncOp kernel, unsigned numWarps,
+                                   const AmdArch &arch) {
+  auto bytes = kernel->getParentOp()->getAttrOfType<IntegerAttr>(simt::kSharedBytes);
+  auto programsWith = [&](unsigned registers) {
+    return arch.processor().programsThatFit(numWarps, registers, bytes ? bytes.getInt() : 0);
+  };
+  std::string steps;
+  const unsigned most = arch.allRegisters();
+  for (unsigned registers = arch.registerGranule; registers < most;
+       registers += arch.registerGranule)
+    if (programsWith(registers) > programsWith(registers + 1))
+      steps += std::to_string(registers) + ",";
+  return steps + std::to_string(most);
 }
 
 /// Makes the function a kernel of `numWarps` waves.
@@ -53,6 +72,7 @@ void tw::amd::declareKernel(LLVM::LLVMFuncOp kernel, unsigned numWarps, const Am
   if (limits.maxRegisters > 0)
     add("amdgpu-num-vgpr",
         std::to_string(limits.maxRegisters / (arch.hasAccumulationRegisters ? 2 : 1)));
+  add(kRegisterSteps, registerStepsOf(kernel, numWarps, arch));
   kernel.setPassthroughAttr(b.getArrayAttr(attributes));
   gpu::dropArgumentFacts(kernel);
 }

@@ -1,6 +1,7 @@
 // The passes of ours around LLVM's for AMD's GPUs; Variants.cpp says which run when.
 #ifndef BACKEND_AMD_CODEGEN_PASSES_H
 #define BACKEND_AMD_CODEGEN_PASSES_H
+#include "llvm/ADT/StringRef.h"
 
 namespace llvm {
 class Module;
@@ -59,6 +60,14 @@ void exchangeHalves(llvm::Module &module);
 /// Rematerializes addresses and masks behind loops whose accumulators and operands of matrix
 /// instructions leave no registers for them. The loops stay as they are.
 void rematerializeAfterLargeProducts(llvm::Module &module);
+
+/// The attribute of kernels that lists numbers of registers in ascending order, "128,168,256": with
+/// each of them a processor holds more programs than with any more.
+inline constexpr llvm::StringLiteral kRegisterSteps = "tw-register-steps";
+
+/// Rematerializes the same behind loops where a processor holds more programs then, by the numbers
+/// of `kRegisterSteps`. Whether it does is estimated before code is generated.
+void rematerializeForOccupancy(llvm::Module &module);
 
 /// Rematerializes addresses and masks behind every loop with matrix instructions: before later
 /// loops that use them.

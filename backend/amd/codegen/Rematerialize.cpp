@@ -2,6 +2,7 @@
 // LLVM keeps what is computed before a loop in registers for what comes after it.
 #include "backend/amd/codegen/MatrixInstructions.h"
 #include "backend/amd/codegen/Passes.h"
+#include "llvm/ADT/PostOrderIterator.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Analysis/LoopInfo.h"
@@ -196,6 +197,115 @@ void tw::amd::rematerializeAfterLargeProducts(Module &module) {
     if (any_of(function,
                [](const BasicBlock &block) { return registersOfProducts(block) >= numRegisters; }))
       rematerialize(function, /*insideLoops=*/false);
+}
+
+/// Counts the registers of what a block loads from global memory: it waits there for its place in
+/// shared memory.
+static unsigned registersOfLoads(const BasicBlock &block) {
+  unsigned registers = 0;
+  for (const Instruction &instruction : block)
+    if (isa<CallBase, LoadInst>(instruction) && instruction.mayReadFromMemory() &&
+        !instruction.getType()->isVoidTy() && !isSharedRead(instruction))
+      registers += registersOf(instruction);
+  return registers;
+}
+
+namespace {
+/// The registers of a loop with matrix instructions.
+struct LoopRegisters {
+  unsigned inside = 0;  // of what the loop itself takes
+  unsigned through = 0; // of addresses that only the code behind it takes
+};
+} // namespace
+
+/// Returns the values of a function that follow from a thread's number: they are in vector
+/// registers.
+static SmallPtrSet<const Instruction *, 32> valuesOfLanes(Function &function,
+                                                          Instruction &threadId) {
+  SmallPtrSet<const Instruction *, 32> values = {&threadId};
+  for (const BasicBlock *block : ReversePostOrderTraversal(&function))
+    for (const Instruction &instruction : *block)
+      if (any_of(instruction.operand_values(), [&](const Value *operand) {
+            const auto *from = dyn_cast<Instruction>(operand);
+            return from && values.contains(from);
+          }))
+        values.insert(&instruction);
+  return values;
+}
+
+/// Counts the registers of an integer or address.
+static unsigned registersOfWord(const Instruction &word) {
+  return word.getDataLayout().getTypeSizeInBits(word.getType()).getFixedValue() / 32;
+}
+
+/// Counts the registers of addresses that are computed before a loop for accesses in it.
+static unsigned registersOfAddresses(const Loop &loop,
+                                     const SmallPtrSetImpl<const Instruction *> &values) {
+  unsigned registers = 0;
+  for (const Instruction *value : values)
+    if (value->getType()->isIntOrPtrTy() && !loop.contains(value) &&
+        any_of(value->users(), [&](const User *user) {
+          return loop.contains(cast<Instruction>(user)) && !isa<PHINode>(user);
+        }))
+      registers += registersOfWord(*value);
+  return registers;
+}
+
+static LoopRegisters registersOfLoop(const Loop &loop, const ComputedFromId &computed,
+                                     const SmallPtrSetImpl<const Instruction *> &values) {
+  LoopRegisters registers;
+  for (const BasicBlock *block : loop.blocks())
+    registers.inside =
+        std::max(registers.inside, registersOfProducts(*block) + registersOfLoads(*block));
+  registers.inside += registersOfAddresses(loop, values);
+  for (const Instruction *instruction : computed.all) {
+    bool isInside = false, isElsewhere = false;
+    for (const User *user : instruction->users()) {
+      isInside |= loop.contains(cast<Instruction>(user));
+      isElsewhere |= cast<Instruction>(user)->getParent() != instruction->getParent();
+    }
+    if (isElsewhere && !isInside)
+      registers.through += registersOfWord(*instruction);
+  }
+  return registers;
+}
+
+/// Reads the numbers of registers with which a processor holds more programs than with more.
+static SmallVector<unsigned> registerStepsOf(const Function &function) {
+  SmallVector<StringRef> numbers;
+  function.getFnAttribute(kRegisterSteps).getValueAsString().split(numbers, ',');
+  SmallVector<unsigned> steps;
+  for (StringRef number : numbers)
+    if (unsigned step; !number.getAsInteger(10, step))
+      steps.push_back(step);
+  return steps;
+}
+
+/// Returns true if more programs fit at once without the values that live through a loop with
+/// matrix instructions. LLVM takes about a sixteenth more or fewer registers than are counted here.
+static bool isBetterWithout(Function &function, Instruction &threadId) {
+  SmallVector<unsigned> steps = registerStepsOf(function);
+  ComputedFromId computed(threadId, /*withDivisions=*/false);
+  SmallPtrSet<const Instruction *, 32> values = valuesOfLanes(function, threadId);
+  DominatorTree dominators(function);
+  LoopInfo loops(dominators);
+  return any_of(loops.getLoopsInPreorder(), [&](const Loop *loop) {
+    if (none_of(loop->blocks(), [](BasicBlock *block) { return hasMatrixInstruction(*block); }))
+      return false;
+    LoopRegisters registers = registersOfLoop(*loop, computed, values);
+    return any_of(steps, [&](unsigned step) {
+      return registers.inside <= step && step + step / 16 < registers.inside + registers.through;
+    });
+  });
+}
+
+void tw::amd::rematerializeForOccupancy(Module &module) {
+  for (Function &function : module) {
+    IntrinsicInst *threadId =
+        any_of(function, hasMatrixInstruction) ? findThreadId(function) : nullptr;
+    if (threadId && isBetterWithout(function, *threadId))
+      rematerialize(function, /*insideLoops=*/false);
+  }
 }
 
 static void rematerializeEverywhere(Module &module, bool insideLoops) {

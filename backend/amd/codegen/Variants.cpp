@@ -33,6 +33,9 @@ static constexpr ModulePass
     kAfterProducts = {"rematerialize-after-large-products",
                       "addresses are rematerialized behind loops that fill the registers",
                       rematerializeAfterLargeProducts},
+    kForOccupancy = {"rematerialize-for-occupancy",
+                     "addresses are rematerialized behind loops that more waves execute then",
+                     rematerializeForOccupancy},
     kBeforeLoops = {"rematerialize-before-loops",
                     "addresses are rematerialized behind loops with products",
                     rematerializeBeforeLoops},
@@ -64,7 +67,7 @@ static constexpr PlacedPass kInCodeGenerator[] = {
 
 static constexpr ModulePass kPlain[] = {kSetVersion,     kMarkAtomics,   kExpandDifferences,
                                         kSeparateCopies, kScheduleSteps, kStoreBehind,
-                                        kMixHalves};
+                                        kMixHalves,      kForOccupancy};
 static constexpr FunctionAttribute kNoAccumulation[] = {{"amdgpu-agpr-alloc", "0"}};
 static constexpr CodeVariant kWithAccumulation[] = {
     {"vector-registers", kPlain, kNoAccumulation, {}},

@@ -13,6 +13,7 @@
 // ACCUMULATION-NEXT: {{^}}  join-scalar-words
 // ACCUMULATION-NEXT: {{^}}variant vector-registers:
 //      ACCUMULATION: {{^}}  mix-halves
+// ACCUMULATION-NEXT: {{^}}  rematerialize-for-occupancy
 // ACCUMULATION-NEXT: {{^}}  attribute amdgpu-agpr-alloc=0
 // ACCUMULATION-NEXT: {{^}}variant accumulation-registers, where those before spill:
 

@@ -147,7 +147,7 @@ def test_matmul_with_memory_for_one_slot(arch: str, compiler: None) -> None:
 # "VGPR Allocation": by 24).
 @pytest.mark.parametrize(
     ("arch", "depth", "waves", "file", "memory"),
-    [("gfx942", 32, 3, 512, 64), ("gfx942", 64, 2, 512, 64), ("gfx1100", 32, 6, 1536, 128),
+    [("gfx90a", 32, 4, 512, 64), ("gfx942", 32, 4, 512, 64), ("gfx942", 64, 2, 512, 64), ("gfx1100", 32, 6, 1536, 128),
      ("gfx1100", 64, 4, 1536, 128), ("gfx1201", 32, 6, 1536, 128), ("gfx1201", 64, 4, 1536, 128)],
 )  # fmt: skip
 def test_programs_with_one_slot_leave_room_for_others(
@@ -159,6 +159,20 @@ def test_programs_with_one_slot_leave_room_for_others(
     granule = 24 if arch in RDNA else 8
     taken = -(-resources["registers"] // granule) * granule
     assert min(file // taken, memory * 1024 // resources["shared_bytes"]) == waves
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "registers"),
+    [("matmul", {"BN": 64, "BK": 32}, 80), ("attention", {}, 168), ("attention", {"CAUSAL": False}, 168)],
+)
+def test_addresses_behind_loops_keep_no_program_out(
+    name: str, changes: dict[str, int], registers: int, compiler: None
+) -> None:
+    """Shared memory has room for one program more (six, three): registers of 512 have it, too."""
+    resources = compile_for("gfx950", name, **changes).resources
+    assert resources["scratch_bytes"] == 0
+    assert resources["registers"] <= registers
+    assert resources["shared_bytes"] * (512 // registers) <= 160 * 1024
 
 
 def test_persistent_products_by_address_do_not_spill(compiler: None) -> None:
