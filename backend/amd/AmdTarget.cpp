@@ -157,8 +157,9 @@ bool AmdTarget::emitWithFewSpills(ModuleOp lowered, Artifact &artifact, LlvmMach
     tried.optimized = &optimized;
   if (!gpu::emitText(lowered, tried, arch.warpSize, artifact, error))
     return false;
-  // What still spills so much has far more values than registers, and each try takes as long.
-  constexpr int64_t kHopelessBytes = 1024;
+  // Code that still spills three quarters of the 256 registers of a thread has far more values than
+  // registers, and each try takes as long.
+  constexpr int64_t kHopelessBytes = 4 * 256 * 3 / 4;
   const int64_t first = scratchBytesOf(artifact.binary);
   int64_t fewest = first;
   while (fewest > 0 && tried.variants.size() > 1) {
