@@ -4,6 +4,7 @@
 #include "backend/compile/Compiler.h"
 #include "ir/Diagnostic.h"
 #include "mlir/Parser/Parser.h"
+#include "mlir/Pass/Pass.h"
 #include "runtime/codes/Codes.h"
 #include <csignal>
 #include <gtest/gtest.h>

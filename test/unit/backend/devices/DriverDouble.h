@@ -3,6 +3,7 @@
 #ifndef TEST_UNIT_BACKEND_DRIVERDOUBLE_H
 #define TEST_UNIT_BACKEND_DRIVERDOUBLE_H
 #include "backend/Target.h"
+#include "runtime/Device.h"
 #include <dlfcn.h>
 #include <filesystem>
 #include <gtest/gtest.h>
