@@ -166,8 +166,10 @@ std::pair<int, int64_t> SimdFunction::chooseVector(ArrayRef<Value> trees, ArrayR
       Type element = elementTypeOf(value.getType());
       if (!isa<PtrType>(element))
         bytes = std::max(bytes, elementBytes(element));
+      // Vectors along another dimension read one element of a buffer that repeats its elements.
+      auto size = [](ArrayRef<int64_t> extents) { return ShapedType::getNumElements(extents); };
       if (plan.isKept(value) && !dims.empty() && dims.back() >= 0)
-        scores[dims.back()] += 3;
+        scores[dims.back()] += size(shapeOf(value.getType())) < size(shape) ? 1 : 3;
       auto load = value.getDefiningOp<LoadOp>();
       bool isPointerRoot = isa<PtrType>(element) && llvm::is_contained(trees, value);
       if (!isPointerRoot && (!load || plan.isKept(value)))

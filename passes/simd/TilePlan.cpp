@@ -251,6 +251,9 @@ bool TilePlan::isDearerThanBuffer(Value tile) {
     return false;
   if (isCopiedByLoop(tile))
     return true;
+  // A buffer of the elements that are repeated is smaller, and costs as much to fill.
+  if (isa<BroadcastOp, SplatOp>(op))
+    return false;
   int64_t cost = treeCost(tile);
   if (cost * (numEvaluations(tile) - 1) >= kBufferCost)
     return true;
