@@ -23,14 +23,24 @@ class TileType(NamedTuple):
     @property
     def element_bytes(self) -> float:
         """Bytes of an element; those of what a pointer points to."""
-        return _bytes_of(self.element)
+        return bytes_of(self.element)
+
+    @property
+    def bytes(self) -> float:
+        """Bytes of all elements."""
+        return self.size * self.element_bytes
 
 
 @lru_cache(maxsize=None)
-def _bytes_of(element: str) -> float:
-    pointee = re.fullmatch(r"!tile\.ptr<([^,>]+).*>", element)
-    bits = re.search(r"\d+", pointee[1] if pointee else element)
-    return max(1.0, int(bits[0]) / 8) if bits else 8.0
+def bits_of(element: str) -> int:
+    """The width of an element type, such as "bf16" or "f8E4M3FN"; of a pointer that of what it points to."""
+    bits = re.search(r"\d+", element)
+    return int(bits[0]) if bits else 64
+
+
+def bytes_of(element: str) -> float:
+    """Bytes of an element type in memory."""
+    return max(1.0, bits_of(element) / 8)
 
 
 @dataclass
@@ -48,6 +58,7 @@ class Operation:
     otherwise: list[Operation] = field(default_factory=list["Operation"])
     second: list[str] = field(default_factory=list[str])  # arguments of its block
     row: int = 0  # of the text, from 0
+    closing: int = 0  # the row that closes its regions
 
     @property
     def type(self) -> TileType:
@@ -126,7 +137,7 @@ def _read_block(lines: list[str], at: int) -> tuple[list[Operation], int]:
             if lines[at].strip().startswith(("} else {", "} do {")):
                 operation.second = _BLOCK.findall(lines[at + 1]) if "^bb" in lines[at + 1] else []
                 operation.otherwise, at = _read_block(lines, at + 1)
-            closing = lines[at].strip()
+            closing, operation.closing = lines[at].strip(), at
             operation.text += closing
             if operation.name != "scf.for" and "->" in closing:  # the types of a reduction
                 operation.types = _types(closing)

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, cast
 
+from ..analysis.instructions import inside
 from ..native.targets import device_named
 from .facts import Explanation, Finding
 from .formulas import Formula
-from .instructions import inside
 from .plan import Access, LoopPlan
 from .remarks import INFORMATION
 

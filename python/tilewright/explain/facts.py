@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..analysis.instructions import Code
+from ..analysis.kinds import Kind
 from ..native.errors import Report
-from .instructions import Code
-from .kinds import Kind
 from .layouts import Move
 from .plan import Plan
 

@@ -11,15 +11,16 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from ..analysis.instructions import SASS, SPIRV, Code, inside, read_code
+from ..analysis.text import bytes_of
 from ..compile import Request, stages_of
 from ..compile.stages import inspect_with_reports
 from ..native import disassembler
 from ..native.errors import Report, is_remark
 from ..native.targets import device_named, hardware_of
-from ..tuning.model.gpu import Gpu, bytes_of_element, known_gpu, limits
+from ..tuning.model.gpu import Gpu, known_gpu, limits
 from .derived import derived_findings
 from .facts import Explanation, LineFacts, Occupancy, Roofline, Shared
-from .instructions import SASS, SPIRV, Code, inside, read_code
 from .layouts import Move, moves_of
 from .locations import Located
 from .passes import changes_of
@@ -163,7 +164,7 @@ def _balance(found: Explanation, gpu: Gpu, warp_size: int) -> float:
     rate = float(gpu.schedulers * warp_size)
     is_scalar = any(finding.code == "TW0355" for finding in found.findings)
     if found.plan and found.plan.products and not is_scalar:
-        rate = gpu.products * 2 / max(2.0, bytes_of_element(found.plan.products[0].element))
+        rate = gpu.products * 2 / max(2.0, bytes_of(found.plan.products[0].element))
     return 2 * rate * gpu.processors / gpu.memory_bytes
 
 

@@ -7,12 +7,12 @@ import itertools
 import re
 from collections.abc import Iterable, Iterator
 
+from ..analysis.instructions import lines_of_code
 from ..compile import stages_of
 from ..compile.stages import inspect_with_reports
 from ..native.errors import with_visible_controls
 from . import drawing
 from .facts import Explanation, Finding
-from .instructions import lines_of_code
 from .layouts import drawings_of
 from .locations import Line, Located
 from .remarks import INFORMATION

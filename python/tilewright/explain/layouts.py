@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from ..analysis.text import bits_of
 from .locations import Line
 
 MOST_OF_LINE, MOST_OF_KERNEL = 8, 240
@@ -47,8 +48,7 @@ class Layout(NamedTuple):
     @property
     def bits(self) -> int:
         """The width of an element."""
-        found = re.search(r"\d+", self.element)
-        return int(found[0]) if found else 64
+        return bits_of(self.element)
 
 
 class Drawing(NamedTuple):

@@ -31,7 +31,7 @@ class Access(NamedTuple):
     @property
     def bytes(self) -> Formula:
         """Bytes that one program asks for."""
-        return self.trips * int(self.type.size * self.type.element_bytes)
+        return self.trips * int(self.type.bytes)
 
     @property
     def apart(self) -> Formula | None:
@@ -192,16 +192,7 @@ class _Walk(Walk):
 
     def _line_of_loop(self, loop: Operation) -> int:
         """The line of a loop; its location stands behind what closes it."""
-        rows = self.located.lines
-        closing, depth = loop.row, 0
-        for row in range(loop.row, len(rows)):
-            text = rows[row].text.strip()
-            depth += text.endswith("{")
-            depth -= text.startswith("}")
-            if depth == 0 and text.startswith("}"):
-                closing = row
-                break
-        return rows[closing].source or self._line(loop)
+        return self.located.lines[loop.closing].source or self._line(loop)
 
 
 def _is_float_arithmetic(operation: Operation) -> bool:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator
 
+from ..analysis.kinds import ORDER, OTHER, Kind
 from ..native.errors import with_visible_controls
 from ..native.targets import device_named
 from .facts import Explanation, Finding, LineFacts, MeasuredLine
-from .kinds import ORDER, OTHER, Kind
 from .remarks import INFORMATION
 
 _WIDTH = 100
@@ -85,7 +85,7 @@ def resources_of(found: Explanation) -> Iterator[str]:
             yield "registers and spills are not known: no assembler of PTX is installed"
         yield f"{taken.get('shared_bytes', 0)} bytes of shared memory"
     if found.code:
-        sizes = [loop.last - loop.first + 1 for loop in found.code.innermost()]
+        sizes = [loop.size for loop in found.code.innermost()]
         inner = f", innermost loops of up to {max(sizes)}" if sizes else ""
         yield f"{len(found.code.instructions)} instructions of {found.code.language}{inner}"
     if found.code and (note := _OF_LINES.get(found.code.language)):

@@ -11,7 +11,7 @@ import pytest
 import slow_kernels as kernels
 
 import tilewright as tw
-from tilewright.explain.kinds import kind_of_sass
+from tilewright.analysis.kinds import kind_of_sass
 from tilewright.explain.passes import first_change
 from tilewright.native import disassembler
 from tilewright.explain import explain_request

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tilewright as tw
+from tilewright.analysis.instructions import read_code
 from tilewright.analysis.places import Place
 from tilewright.analysis.text import TileType
 from tilewright.native import native
@@ -90,7 +91,7 @@ def test_the_work_of_a_product_is_read() -> None:
     steps = [a.place.coefficients[a.loops[-1].name] for a in loads]
     assert steps == [16, 16 * 128], "also where a loop moves the pointers"
     assert [a.place.coefficients.get("program 0", 0) for a in loads] == [32 * 80, 0]
-    assert sum(map(gpu.bytes_of, loads)) == 4 * (32 * 80 + 80 * 64)
+    assert sum(map(gpu.bytes_moved, loads)) == 4 * (32 * 80 + 80 * 64)
 
 
 def test_what_masks_leave_out_is_not_multiplied() -> None:
@@ -184,7 +185,8 @@ def test_what_code_for_gpus_takes_is_read(device: str) -> None:
 
 def test_loops_are_found_in_assembly() -> None:
     text = "f:\n mov a, b;\n$L1:\n add a, 1;\n mul a, 2;\n@%p1 bra $L1;\n bra $L2;\n$L2:\n ret;\n"
-    assert gpu.instructions(text) == (3, 3)
+    code = read_code(text, "PTX")
+    assert (len(code.instructions), [loop.size for loop in code.loops]) == (6, [3])
 
 
 def test_programs_on_a_multiprocessor() -> None:

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import tilewright as tw
 from tilewright.compile.stages import inspect_with_reports
-from tilewright.explain.instructions import Instruction, read_code
+from tilewright.analysis.instructions import Instruction, read_code
 from tilewright.language.element_types import ELEMENT_TYPES
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -6,6 +6,8 @@ import math
 import re
 from typing import Any, NamedTuple
 
+from ...analysis.instructions import read_code
+from ...analysis.text import bytes_of
 from .work import Access, Work, times
 
 
@@ -78,8 +80,8 @@ def guessed_code(work: Work, warps: int, stages: int, warp_size: int) -> Code:
     sums = max((p.m * p.n / lanes for p in work.products), default=0.0)
     registers = _FEW_REGISTERS + sums
     inside = [a for a in work.accesses if a.loops and not a.is_store] if work.products else []
-    shared = stages * sum(a.type.size * a.type.element_bytes for a in inside)
-    loop = sum(a.type.size * a.type.element_bytes / 16 / lanes for a in inside)
+    shared = stages * sum(a.type.bytes for a in inside)
+    loop = sum(a.type.bytes / 16 / lanes for a in inside)
     loop += sum(p.m * p.n * p.k / _MMA / warps for p in work.products)
     loop += sum(a.type.size / lanes for a in work.arithmetic if a.loops)
     straight = sum(a.type.size / lanes for a in (*work.arithmetic, *work.accesses) if not a.loops)
@@ -103,37 +105,16 @@ def code_of(kernel: Any, guess: Code) -> Code:
     messages = [remark["message"] for remark in kernel.remarks]
     narrow = [int(m[2]) / int(m[1]) for text in messages if (m := _NARROW.search(text))]
     converted = [int(m[1]) for text in messages if (m := _CONVERTED.search(text))]
-    stage = "ptx" if "ptx" in kernel.asm else "asm"
-    straight, loop = instructions(kernel.asm[stage])
+    is_ptx = "ptx" in kernel.asm
+    read = read_code(kernel.asm["ptx" if is_ptx else "asm"], "PTX" if is_ptx else "AMDGCN")
+    loop = max((loop.size for loop in read.loops), default=0)
     size = resources.get("warp_size", 32)
     return Code(
         max(1, resources.get("threads", 32) // size), size,
         resources.get("registers") or guess.registers, resources.get("spill_bytes", guess.spill_bytes),
-        kernel.shared, kernel.request.options.num_stages, straight, loop,
+        kernel.shared, kernel.request.options.num_stages, len(read.instructions) - loop, loop,
         sum(narrow) / len(narrow) if narrow else 1.0, sum(converted),
     )  # fmt: skip
-
-
-def instructions(text: str) -> tuple[int, int]:
-    """How many instructions stand outside the longest loop of a text of PTX or assembly, and in it. A
-    loop goes from a label to a branch back to it."""
-    labels: dict[str, int] = {}
-    loops: list[tuple[int, int]] = []
-    count = 0
-    for line in text.splitlines():
-        line = line.split("//")[0].split(";")[0].strip()
-        if label := re.match(r"([$.\w]+):", line):
-            labels[label[1]] = count
-            continue
-        if not line or line.startswith((".", "{", "}", ")", "#")):
-            continue
-        count += 1
-        if re.match(r"(@!?%\w+ )?bra|s_c?branch", line):
-            target = re.split(r"[\s]+", line)[-1]
-            if target in labels:
-                loops.append((labels[target], count))
-    longest = max((end - start for start, end in loops), default=0)
-    return count - longest, longest
 
 
 def resident(code: Code, gpu: Gpu) -> int:
@@ -154,9 +135,9 @@ def limits(
     return room
 
 
-def bytes_of(access: Access) -> float:
+def bytes_moved(access: Access) -> float:
     """Bytes that an access of one program moves."""
-    return access.type.size * access.type.element_bytes * times(access.loops)
+    return access.type.bytes * times(access.loops)
 
 
 def cycles_of(work: Work, code: Code, gpu: Gpu) -> float:
@@ -166,10 +147,10 @@ def cycles_of(work: Work, code: Code, gpu: Gpu) -> float:
         return math.inf
     trips = max((times(a.loops) for a in work.accesses), default=1.0)
     multiplying = sum(
-        p.m * p.n * p.k * times(p.loops) / (gpu.products * 2 / max(2.0, bytes_of_element(p.element)))
+        p.m * p.n * p.k * times(p.loops) / (gpu.products * 2 / max(2.0, bytes_of(p.element)))
         for p in work.products
     )
-    moving = sum(map(bytes_of, work.accesses)) / gpu.cache_bytes
+    moving = sum(map(bytes_moved, work.accesses)) / gpu.cache_bytes
     spilled = code.spill_bytes / 4 * 2  # a store and a load of each register
     issued = code.straight + (code.loop + spilled) * trips
     each = max(multiplying, moving * code.narrow, issued * code.warps / gpu.schedulers)
@@ -182,12 +163,6 @@ def cycles_of(work: Work, code: Code, gpu: Gpu) -> float:
     whole = {a.place.array: 0.0 for a in work.accesses if a.place}
     for access in work.accesses:
         if access.place:
-            whole[access.place.array] = max(whole[access.place.array], bytes_of(access))
+            whole[access.place.array] = max(whole[access.place.array], bytes_moved(access))
     memory = sum(whole.values()) / gpu.memory_bytes
     return max(rounds * each, memory) + _LATENCY
-
-
-def bytes_of_element(element: str) -> float:
-    """Bytes of an element type as IR names it."""
-    bits = re.search(r"\d+", element)
-    return max(1.0, int(bits[0]) / 8) if bits else 4.0

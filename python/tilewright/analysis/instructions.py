@@ -25,6 +25,11 @@ class CodeLoop(NamedTuple):
     last: int
     line: int  # of the branch
 
+    @property
+    def size(self) -> int:
+        """The number of its instructions."""
+        return self.last - self.first + 1
+
 
 class Code(NamedTuple):
     """A kernel's code as far as its text tells."""
