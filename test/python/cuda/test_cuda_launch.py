@@ -17,20 +17,12 @@ torch = pytest.importorskip("torch")
 from gpu_tensor import GpuTensor  # noqa: E402
 
 
-class Module(FakeNative):
-    def check_target(self, name: str) -> dict[str, Any] | None:
-        return None if name in ("cuda:0", "cuda:1", "hip:0", "sim:sm_80") else super().check_target(name)
-
-
 @pytest.fixture
-def module(monkeypatch: pytest.MonkeyPatch) -> Module:
-    from tilewright.launch import devices
-    from tilewright import native
-
-    module = Module()
-    monkeypatch.setattr(native, "_module", module)
-    monkeypatch.setattr(devices, "_known", set())
-    return module
+def module(fake: FakeNative, monkeypatch: pytest.MonkeyPatch) -> FakeNative:
+    refused = fake.check_target
+    known = ("cuda:0", "cuda:1", "hip:0", "sim:sm_80")
+    monkeypatch.setattr(fake, "check_target", lambda name: None if name in known else refused(name))
+    return fake
 
 
 @pytest.fixture
@@ -45,11 +37,11 @@ def code_of(error: pytest.ExceptionInfo[tw.TilewrightError]) -> str:
     return error.value.code
 
 
-def targets(module: Module) -> list[str]:
+def targets(module: FakeNative) -> list[str]:
     return [target for _, _, target, _, _ in module.compilations]
 
 
-def test_tensors_on_a_gpu_are_launched_there(module: Module, kernel: Any) -> None:
+def test_tensors_on_a_gpu_are_launched_there(module: FakeNative, kernel: Any) -> None:
     out, x = GpuTensor(64, device="cuda:1"), GpuTensor(64, device="cuda:1", address=0x20004)
     compiled = kernel[1](out, x, 5)
     assert compiled.request.device == "cuda:1" and targets(module) == ["cuda:1"]
@@ -61,19 +53,19 @@ def test_tensors_on_a_gpu_are_launched_there(module: Module, kernel: Any) -> Non
     assert len(module.compilations) == 1
 
 
-def test_each_gpu_has_its_own_kernel(module: Module, kernel: Any) -> None:
+def test_each_gpu_has_its_own_kernel(module: FakeNative, kernel: Any) -> None:
     for device in ("cuda:0", "cuda:1", "cuda:0"):
         kernel[1](GpuTensor(4, device=device), GpuTensor(4, device=device, address=0x20000), 5)
     kernel[1](torch.zeros(4), torch.zeros(4), 5)
     assert targets(module) == ["cuda:0", "cuda:1", "cpu"]
 
 
-def test_large_tensors_on_a_gpu_need_no_kernel_of_their_own(module: Module) -> None:
+def test_large_tensors_on_a_gpu_need_no_kernel_of_their_own(module: FakeNative) -> None:
     facts = [read_argument(GpuTensor(size))[0] for size in (4, 1 << 40)]
     assert facts[0] is facts[1] and not facts[0].is_streaming
 
 
-def test_overlap_alignment_and_dtype_keep_the_place(module: Module) -> None:
+def test_overlap_alignment_and_dtype_keep_the_place(module: FakeNative) -> None:
     facts = read_argument(GpuTensor(4, torch.int8))[0]
     overlapping = facts.but(is_disjoint=False)
     variants = [overlapping, facts.unaligned, facts.general, facts.unaligned.but(is_disjoint=False)]
@@ -83,12 +75,12 @@ def test_overlap_alignment_and_dtype_keep_the_place(module: Module) -> None:
     assert read_argument(taken)[0].place == "cuda:0"
 
 
-def test_overlapping_tensors_on_a_gpu_are_found(module: Module, kernel: Any) -> None:
+def test_overlapping_tensors_on_a_gpu_are_found(module: FakeNative, kernel: Any) -> None:
     kernel[1](GpuTensor(64), GpuTensor(64, address=0x10010), 5)
     assert not module.last["out"].facts["is_disjoint"]
 
 
-def test_tensors_on_different_devices_are_refused(module: Module, kernel: Any) -> None:
+def test_tensors_on_different_devices_are_refused(module: FakeNative, kernel: Any) -> None:
     on_gpu = GpuTensor(4)
     for other in (torch.zeros(4), numpy.zeros(4, numpy.float32), GpuTensor(4, device="cuda:1")):
         with pytest.raises(tw.LaunchError, match="`out` on cuda:0, `x` on") as error:
@@ -98,7 +90,7 @@ def test_tensors_on_different_devices_are_refused(module: Module, kernel: Any) -
 
 
 @pytest.mark.parametrize("chosen", ["cpu", "reference", "sim:sm_80", "cuda:1"])
-def test_tensors_on_a_gpu_are_refused_elsewhere(module: Module, kernel: Any, chosen: str) -> None:
+def test_tensors_on_a_gpu_are_refused_elsewhere(module: FakeNative, kernel: Any, chosen: str) -> None:
     with tw.device(chosen), pytest.raises(tw.LaunchError, match="are on cuda:0") as error:
         kernel[1](GpuTensor(4), GpuTensor(4, address=0x20000), 5)
     assert code_of(error) == "TW0409"
@@ -108,7 +100,7 @@ def test_tensors_on_a_gpu_are_refused_elsewhere(module: Module, kernel: Any, cho
 
 
 def test_the_device_of_the_environment_is_a_choice(
-    module: Module, kernel: Any, monkeypatch: pytest.MonkeyPatch
+    module: FakeNative, kernel: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TILEWRIGHT_DEVICE", "cpu")
     knobs.reset()
@@ -116,14 +108,14 @@ def test_the_device_of_the_environment_is_a_choice(
         kernel[1](GpuTensor(4), GpuTensor(4, address=0x20000), 5)
 
 
-def test_host_arrays_are_refused_on_a_gpu(module: Module, kernel: Any) -> None:
+def test_host_arrays_are_refused_on_a_gpu(module: FakeNative, kernel: Any) -> None:
     for array in (torch.zeros(4), numpy.zeros(4, numpy.float32)):
         with tw.device("cuda:0"), pytest.raises(tw.LaunchError, match="on the host") as error:
             kernel[1](array, array, 5)
         assert code_of(error) == "TW0409" and "x.to('cuda:0')" in error.value.hint
 
 
-def test_a_chosen_gpu_and_the_arrays_own_share_a_kernel(module: Module, kernel: Any) -> None:
+def test_a_chosen_gpu_and_the_arrays_own_share_a_kernel(module: FakeNative, kernel: Any) -> None:
     arrays = GpuTensor(4), GpuTensor(4, address=0x20000)
     with tw.device("cuda:0"):
         kernel[1](*arrays, 5)
@@ -132,7 +124,7 @@ def test_a_chosen_gpu_and_the_arrays_own_share_a_kernel(module: Module, kernel: 
 
 
 def test_a_warm_up_serves_launches_that_may_not_compile(
-    module: Module, kernel: Any, monkeypatch: pytest.MonkeyPatch
+    module: FakeNative, kernel: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TILEWRIGHT_JIT", "deny")
     knobs.reset()
@@ -148,7 +140,7 @@ def test_a_warm_up_serves_launches_that_may_not_compile(
 
 
 def test_launches_go_to_torchs_current_stream(
-    module: Module, kernel: Any, monkeypatch: pytest.MonkeyPatch
+    module: FakeNative, kernel: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     arrays = GpuTensor(4, device="cuda:1"), GpuTensor(4, device="cuda:1", address=0x20000)
     kernel[1](*arrays, 5)
@@ -162,21 +154,21 @@ def test_launches_go_to_torchs_current_stream(
     assert module.streams == [0, 0x7700, 0]
 
 
-def test_devices_without_kernels_are_refused(module: Module, kernel: Any) -> None:
+def test_devices_without_kernels_are_refused(module: FakeNative, kernel: Any) -> None:
     with pytest.raises(tw.LaunchError, match="device xpu:0, where no kernel runs") as error:
         kernel[1](GpuTensor(4, device="xpu:0"), torch.zeros(4), 5)
     assert code_of(error) == "TW0409"
 
 
 def test_amds_gpus_are_not_nvidias(
-    module: Module, kernel: Any, monkeypatch: pytest.MonkeyPatch
+    module: FakeNative, kernel: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(torch.version, "hip", "6.0")
     kernel[1](GpuTensor(4, torch.int16), GpuTensor(4, torch.int16, address=0x20000), 5)
     assert targets(module) == ["hip:0"]
 
 
-def test_triton_scripts_find_amds_gpus(module: Module, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_triton_scripts_find_amds_gpus(module: FakeNative, monkeypatch: pytest.MonkeyPatch) -> None:
     from tilewright.triton import _internal_testing as internal
     from tilewright.triton.backends.compiler import GPUTarget
     from tilewright.triton.runtime import driver
@@ -214,10 +206,10 @@ class OnGpu:
 
 
 def test_dlpack_arrays_on_a_gpu_are_ordered_after_their_stream(
-    module: Module, kernel: Any, monkeypatch: pytest.MonkeyPatch
+    module: FakeNative, kernel: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     description = (0x30000, 0x30000, 64, (2, 32, 1, 2, 1), False)
-    monkeypatch.setattr(Module, "describe_dlpack", lambda *_: description, raising=False)
+    monkeypatch.setattr(FakeNative, "describe_dlpack", lambda *_: description, raising=False)
     array = OnGpu()
     facts, bits = read_argument(array)
     assert facts.place == "cuda:1" and bits == 0x30000
@@ -228,15 +220,15 @@ def test_dlpack_arrays_on_a_gpu_are_ordered_after_their_stream(
     assert targets(module) == ["cuda:1"]
 
 
-def test_gpus_are_listed_on_request(module: Module) -> None:
+def test_gpus_are_listed_on_request(module: FakeNative) -> None:
     assert tw.list_devices() == ["cpu", "reference"]
     assert tw.list_devices(probe=True) == ["cpu", "reference", "cuda:0"]
 
 
 def test_waiting_is_for_the_chosen_device_or_every_gpu(
-    module: Module, monkeypatch: pytest.MonkeyPatch
+    module: FakeNative, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Module, "gpus", lambda *_: ["cuda:0", "cuda:1"])
+    monkeypatch.setattr(FakeNative, "gpus", lambda *_: ["cuda:0", "cuda:1"])
     tw.synchronize()
     assert module.waits == ["cuda:0", "cuda:1"]
     with tw.device("cpu"):
@@ -248,7 +240,7 @@ def test_waiting_is_for_the_chosen_device_or_every_gpu(
         tw.synchronize()
 
 
-def test_triton_scripts_find_the_gpu(module: Module, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_triton_scripts_find_the_gpu(module: FakeNative, monkeypatch: pytest.MonkeyPatch) -> None:
     from tilewright.triton.backends.compiler import GPUTarget
     from tilewright.triton.runtime import driver
 

@@ -14,79 +14,61 @@ SIGNATURE = {"x": "*fp16:16", "table": "*i32:16", "out": "*fp32:16", "n": "i32:1
 
 
 @tw.jit
-def other_than_zero(x, table, out, n, B: tw.constexpr):
+def product(x, table, out, n, LOAD: tw.constexpr, B: tw.constexpr):
     i = tw.arange(0, B)
     acc = tw.zeros((B, B), tw.float32)
     for start in range(0, n, B):
-        a = tw.load(x + i[:, None] * n + (start + i)[None, :], mask=i[:, None] < n, other=1.0)
+        a = LOAD(x, table, n, start, i)
         acc = tw.dot(a, a, acc)
     tw.store(out + i[:, None] * B + i[None, :], acc)
 
 
 @tw.jit
-def written_by_the_loop(x, table, out, n, B: tw.constexpr):
-    i = tw.arange(0, B)
-    acc = tw.zeros((B, B), tw.float32)
-    for start in range(0, n, B):
-        a = tw.load(x + i[:, None] * n + (start + i)[None, :])
-        acc = tw.dot(a, a, acc)
-        tw.store(x + i[:, None] * n + (start + i)[None, :], acc.to(tw.float16))
-    tw.store(out + i[:, None] * B + i[None, :], acc)
+def other_than_zero(x, table, n, start, i):
+    return tw.load(x + i[:, None] * n + (start + i)[None, :], mask=i[:, None] < n, other=1.0)
 
 
 @tw.jit
-def apart_in_memory(x, table, out, n, B: tw.constexpr):
-    i = tw.arange(0, B)
-    acc = tw.zeros((B, B), tw.float32)
-    for start in range(0, n, B):
-        a = tw.load(x + i[:, None] * n + (start + i)[None, :] * 3)
-        acc = tw.dot(a, a, acc)
-    tw.store(out + i[:, None] * B + i[None, :], acc)
+def written_by_the_loop(x, table, n, start, i):
+    a = tw.load(x + i[:, None] * n + (start + i)[None, :])
+    tw.store(x + i[:, None] * n + (start + i)[None, :], a * a)
+    return a
 
 
 @tw.jit
-def address_from_a_sum(x, table, out, n, B: tw.constexpr):
-    i = tw.arange(0, B)
-    acc = tw.zeros((B, B), tw.float32)
-    for start in range(0, n, B):
-        row = tw.sum(tw.load(table + start + i), 0)
-        a = tw.load(x + (row + i)[:, None] * n + (start + i)[None, :])
-        acc = tw.dot(a, a, acc)
-    tw.store(out + i[:, None] * B + i[None, :], acc)
+def apart_in_memory(x, table, n, start, i):
+    return tw.load(x + i[:, None] * n + (start + i)[None, :] * 3)
 
 
 @tw.jit
-def address_from_a_branch(x, table, out, n, B: tw.constexpr):
-    i = tw.arange(0, B)
-    acc = tw.zeros((B, B), tw.float32)
-    for start in range(0, n, B):
-        row = start
-        if start > 64:
-            row = tw.load(table + start)
-        a = tw.load(x + (row + i)[:, None] * n + i[None, :])
-        acc = tw.dot(a, a, acc)
-    tw.store(out + i[:, None] * B + i[None, :], acc)
+def address_from_a_sum(x, table, n, start, i):
+    row = tw.sum(tw.load(table + start + i), 0)
+    return tw.load(x + (row + i)[:, None] * n + (start + i)[None, :])
 
 
 @tw.jit
-def volatile(x, table, out, n, B: tw.constexpr):
-    i = tw.arange(0, B)
-    acc = tw.zeros((B, B), tw.float32)
-    for start in range(0, n, B):
-        a = tw.load(x + i[:, None] * n + (start + i)[None, :], volatile=True)
-        acc = tw.dot(a, a, acc)
-    tw.store(out + i[:, None] * B + i[None, :], acc)
+def address_from_a_branch(x, table, n, start, i):
+    row = start
+    if start > 64:
+        row = tw.load(table + start)
+    return tw.load(x + (row + i)[:, None] * n + i[None, :])
 
 
 @tw.jit
-def address_with_an_effect(x, table, out, n, B: tw.constexpr):
-    i = tw.arange(0, B)
-    acc = tw.zeros((B, B), tw.float32)
-    for start in range(0, n, B):
-        ticket = tw.atomic_add(table, 1, sem="relaxed")
-        a = tw.load(x + (ticket + i)[:, None] * n + i[None, :])
-        acc = tw.dot(a, a, acc)
-    tw.store(out + i[:, None] * B + i[None, :], acc)
+def volatile(x, table, n, start, i):
+    return tw.load(x + i[:, None] * n + (start + i)[None, :], volatile=True)
+
+
+@tw.jit
+def address_with_an_effect(x, table, n, start, i):
+    ticket = tw.atomic_add(table, 1, sem="relaxed")
+    return tw.load(x + (ticket + i)[:, None] * n + i[None, :])
+
+
+@tw.jit
+def copied(x, table, n, start, i):
+    row = tw.load(table + start)
+    return tw.load(x + (row + i)[:, None] * n + i[None, :])
 
 
 REASONS = [
@@ -100,28 +82,22 @@ REASONS = [
 ]
 
 
-@pytest.mark.parametrize(("kernel", "reason"), REASONS, ids=lambda each: getattr(each, "__name__", ""))
-def test_reasons(kernel: Any, reason: str) -> None:
-    compiled = kernel.compile(SIGNATURE, {"B": 32}, device="nvidia:sm_80", num_stages=3)
-    remarks = [r for r in compiled.remarks if r["code"] == "TW0356"]
-    assert len(remarks) == 1 and reason in remarks[0]["message"], compiled.remarks
-    assert "a = tw.load(" in remarks[0]["rendered"]
+def remark_of(load: Any, num_stages: int) -> Any:
+    constants = {"LOAD": load, "B": 32}
+    compiled = product.compile(SIGNATURE, constants, device="nvidia:sm_80", num_stages=num_stages)
+    (remark,) = (r for r in compiled.remarks if r["code"] == "TW0356")
+    return remark
 
 
-@tw.jit
-def copied(x, table, out, n, B: tw.constexpr):
-    i = tw.arange(0, B)
-    acc = tw.zeros((B, B), tw.float32)
-    for start in range(0, n, B):
-        row = tw.load(table + start)
-        a = tw.load(x + (row + i)[:, None] * n + i[None, :])
-        acc = tw.dot(a, a, acc)
-    tw.store(out + i[:, None] * B + i[None, :], acc)
+@pytest.mark.parametrize(("load", "reason"), REASONS, ids=lambda each: getattr(each, "__name__", ""))
+def test_reasons(load: Any, reason: str) -> None:
+    remark = remark_of(load, 3)
+    assert reason in remark["message"]
+    assert "tw.load(x + " in remark["rendered"]
 
 
 def test_a_pipelined_loop_says_how_far_ahead() -> None:
-    compiled = copied.compile(SIGNATURE, {"B": 32}, device="nvidia:sm_80", num_stages=4)
-    (remark,) = (r for r in compiled.remarks if r["code"] == "TW0356")
+    remark = remark_of(copied, 4)
     assert "pipelined: the copies of 1 load run 3 iterations ahead" in remark["message"]
     assert "for start in range(0, n, B):" in remark["rendered"]
 

@@ -35,20 +35,12 @@ ASKING: dict[str, Any] = {
 }  # fmt: skip
 
 
-class Module(FakeNative):
-    def check_target(self, name: str) -> dict[str, Any] | None:
-        return None if name in DEVICES.values() else super().check_target(name)
-
-
 @pytest.fixture
-def module(monkeypatch: pytest.MonkeyPatch) -> Module:
-    from tilewright.launch import devices
-    from tilewright import native
-
-    module = Module()
-    monkeypatch.setattr(native, "_module", module)
-    monkeypatch.setattr(devices, "_known", set())
-    return module
+def module(fake: FakeNative, monkeypatch: pytest.MonkeyPatch) -> FakeNative:
+    refused = fake.check_target
+    known = DEVICES.values()
+    monkeypatch.setattr(fake, "check_target", lambda name: None if name in known else refused(name))
+    return fake
 
 
 @tw.jit
@@ -74,7 +66,7 @@ def test_the_rows_are_those_that_are_tried() -> None:
 
 @pytest.mark.parametrize("kind", list(DEVICES))
 @pytest.mark.parametrize("name", list(OPTIONS))
-def test_each_option_on_each_kind_of_device(module: Module, name: str, kind: str) -> None:
+def test_each_option_on_each_kind_of_device(module: FakeNative, name: str, kind: str) -> None:
     if kind == "cuda":
         pytest.importorskip("torch")
     device, option = DEVICES[kind], OPTIONS[name]
@@ -129,13 +121,13 @@ def test_each_option_on_each_kind_of_device(module: Module, name: str, kind: str
         ("cluster_dims", (2, 0, 1)), ("cluster_dims", 2),
     ],
 )  # fmt: skip
-def test_impossible_values_are_refused(module: Module, name: str, value: Any) -> None:
+def test_impossible_values_are_refused(module: FakeNative, name: str, value: Any) -> None:
     with pytest.raises(tw.LaunchError, match=name) as error:
         copy[1](*arrays("cpu"), 64, **{name: value})
     assert error.value.code == "TW0416"
 
 
-def test_two_options_say_how_large_clusters_are(module: Module) -> None:
+def test_two_options_say_how_large_clusters_are(module: FakeNative) -> None:
     with tw.device("nvidia:sm_90a"):
         copy[2](*arrays("cpu"), 64, num_ctas=2)
         copy[2](*arrays("cpu"), 64, cluster_dims=[2, 1, 1])
@@ -147,7 +139,7 @@ def test_two_options_say_how_large_clusters_are(module: Module) -> None:
     assert extra == ["cluster=2x1x1", "cluster=2x1x1", "cluster=1x2x1"]
 
 
-def test_a_stream_object_is_used_on_its_own_device_only(module: Module) -> None:
+def test_a_stream_object_is_used_on_its_own_device_only(module: FakeNative) -> None:
     pytest.importorskip("torch")
     stream = SimpleNamespace(cuda_stream=0x77, device_index=0)
     copy[1](*arrays("cuda"), 64, stream=stream)
@@ -157,7 +149,7 @@ def test_a_stream_object_is_used_on_its_own_device_only(module: Module) -> None:
     assert error.value.code == "TW0416" and len(module.streams) == 1
 
 
-def test_streams_of_other_packages_are_taken_by_their_protocol(module: Module) -> None:
+def test_streams_of_other_packages_are_taken_by_their_protocol(module: FakeNative) -> None:
     pytest.importorskip("torch")
     stream = SimpleNamespace(__cuda_stream__=lambda: (0, 0x88))
     compiled = copy[1](*arrays("cuda"), 64, stream=stream)
@@ -168,7 +160,7 @@ def test_streams_of_other_packages_are_taken_by_their_protocol(module: Module) -
     assert error.value.code == "TW0416"
 
 
-def test_options_of_compile_and_warmup_are_checked_too(module: Module) -> None:
+def test_options_of_compile_and_warmup_are_checked_too(module: FakeNative) -> None:
     signature = {"out": "*fp32", "x": "*fp32"}
     with pytest.raises(tw.LaunchError) as error:
         copy.compile(signature, {"BLOCK": 64}, device="sim:sm_80", num_ctas=2)
@@ -180,7 +172,7 @@ def test_options_of_compile_and_warmup_are_checked_too(module: Module) -> None:
         copy.warmup(*arrays("cpu"), 64, num_ctas=2)
 
 
-def test_names_of_a_signature_that_are_no_parameters_are_refused(module: Module) -> None:
+def test_names_of_a_signature_that_are_no_parameters_are_refused(module: FakeNative) -> None:
     signature = {"out": "*fp32", "x": "*fp32"}
     for wrong, constants in (({**signature, "BLOK": "i32"}, {"BLOCK": 64}),
                              (signature, {"BLOCK": 64, "BLOK": 64})):  # fmt: skip
