@@ -8,9 +8,9 @@ namespace arith = mlir::arith;
 
 //===-- Towards zero -------------------------------------------------------------------------===//
 
-/// Returns true if the format has no -0; its NaN has that code.
-static bool lacksNegativeZero(mlir::Type element) {
-  return llvm::isa<mlir::Float8E4M3FNUZType, mlir::Float8E5M2FNUZType>(element);
+bool tw::lacksNegativeZero(mlir::Type element) {
+  auto type = llvm::dyn_cast<mlir::FloatType>(element);
+  return type && !llvm::APFloat::getZero(type.getFloatSemantics(), /*Negative=*/true).isNegative();
 }
 
 /// Rounds to nearest, then steps one value back where that went away from zero. Stepping is

@@ -37,6 +37,8 @@ mlir::TypedAttr numberAttribute(const llvm::APSInt &number, DType dtype,
                                 mlir::MLIRContext *context);
 mlir::TypedAttr numberAttribute(llvm::APFloat number, DType dtype, mlir::MLIRContext *context);
 
+/// Returns true if the format has no -0; its NaN has that code.
+bool lacksNegativeZero(mlir::Type element);
 /// The code of the nearest float8e4b15 (NarrowFloats.cpp has the format).
 uint8_t codeOfE4B15(llvm::APFloat number);
 

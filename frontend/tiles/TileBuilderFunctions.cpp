@@ -18,13 +18,6 @@ static std::string acceptedKinds(const tile::ElementwiseRow &row) {
   return hasFloats && hasIntegers ? "floats and integers" : hasFloats ? "floats" : "integers";
 }
 
-/// Returns true if the first bit of a type's codes is only a sign: for float8e4b8 and float8e5b16,
-/// the code of -0 is a NaN.
-static bool hasSignBit(DType dtype) {
-  llvm::StringRef name = dtype.row->Name;
-  return name != "float8e4b8" && name != "float8e5b16";
-}
-
 /// |x| of an 8-bit float, with its infinities and the codes that conversions do not make.
 TileOr TileBuilder::clearSignBit(TypedValue operand) {
   DType byte = findDType("int8");
@@ -46,7 +39,7 @@ TileOr TileBuilder::elementwise(const tile::ElementwiseRow &row, std::vector<Typ
     return promoted.reason();
   DType dtype = promoted->front().dtype, computed = computeDTypeOf(dtype);
   llvm::StringRef operation = operationOf(row, dtype);
-  if (name == "abs" && dtype.isFloat8() && hasSignBit(dtype))
+  if (name == "abs" && dtype.isFloat8() && !lacksNegativeZero(dtype.irType(builder.getContext())))
     return clearSignBit(promoted->front());
   if (dtype.isFloat8() && name != "abs") // which is exact in every type
     return operandError(Code::OperandType, name + " does not take " + dtype.str(),

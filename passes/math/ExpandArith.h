@@ -16,7 +16,7 @@ void populateMinMaxPatterns(mlir::RewritePatternSet &patterns);
 /// Float to integer saturates and turns NaN into 0; rounding to 16-bit floats needs no library.
 void populateConversionPatterns(mlir::RewritePatternSet &patterns);
 
-/// f8E4M3FN, f8E5M2, f8E4M3FNUZ and f8E5M2FNUZ.
+/// Returns true for a float of 8 bits with a sign, such as f8E4M3FN or f8E5M2FNUZ.
 bool isFloat8(mlir::Type element);
 /// A scalar or vector of 8-bit floats as float32: exact.
 mlir::Value emitExtendFloat8(mlir::OpBuilder &builder, mlir::Location location, mlir::Value value);

@@ -18,10 +18,11 @@ namespace {
 struct Float8Format {
   unsigned mantissaBits;
   int exponentBias;
-  int largestBits;    // the code of the largest finite value
-  int firstNonFinite; // the smallest code of an infinity or NaN without sign
-  int nanBits;        // 0x80 where there is no -0
-  bool hasNegativeZero() const { return nanBits != 0x80; }
+  int largestBits;      // the code of the largest finite value
+  bool hasNegativeZero; // else its code is that of NaN
+  /// The smallest code of an infinity or NaN without sign.
+  int firstNonFinite() const { return largestBits + 1; }
+  int nanBits() const { return hasNegativeZero ? 0x7f : 0x80; }
   unsigned shift() const { return 23 - mantissaBits; }
   /// Added to the exponent field of the format to make it one of float32.
   int rebias() const { return 127 - exponentBias; }
@@ -29,17 +30,11 @@ struct Float8Format {
 };
 } // namespace
 
-static constexpr Float8Format kE4M3{3, 7, 0x7e, 0x7f, 0x7f};
-static constexpr Float8Format kE5M2{2, 15, 0x7b, 0x7c, 0x7f};
-static constexpr Float8Format kE4M3FNUZ{3, 8, 0x7f, 0x80, 0x80};
-static constexpr Float8Format kE5M2FNUZ{2, 16, 0x7f, 0x80, 0x80};
-
-static const Float8Format &formatOf(Type element) {
-  if (isa<Float8E4M3FNUZType>(element))
-    return kE4M3FNUZ;
-  if (isa<Float8E5M2FNUZType>(element))
-    return kE5M2FNUZ;
-  return isa<Float8E5M2Type>(element) ? kE5M2 : kE4M3;
+static Float8Format formatOf(Type element) {
+  const llvm::fltSemantics &semantics = cast<FloatType>(element).getFloatSemantics();
+  return {APFloat::semanticsPrecision(semantics) - 1, 1 - APFloat::semanticsMinExponent(semantics),
+          int(APFloat::getLargest(semantics).bitcastToAPInt().getZExtValue()),
+          APFloat::getZero(semantics, /*Negative=*/true).isNegative()};
 }
 
 /// A number that all elements are, directly or broadcast to the lanes of a vector.
@@ -62,11 +57,12 @@ Value tw::withoutFloat8Bound(Value value, Type float8) {
 }
 
 bool tw::isFloat8(Type element) {
-  return isa<Float8E4M3FNType, Float8E5M2Type, Float8E4M3FNUZType, Float8E5M2FNUZType>(element);
+  auto type = dyn_cast<FloatType>(element);
+  return type && type.getWidth() == 8 && APFloat::semanticsHasSignedRepr(type.getFloatSemantics());
 }
 
 Value tw::emitExtendFloat8(OpBuilder &builder, Location location, Value value) {
-  const Float8Format &format = formatOf(getElementTypeOrSelf(value.getType()));
+  Float8Format format = formatOf(getElementTypeOrSelf(value.getType()));
   Formula f(builder, location, withElement(value.getType(), builder.getF32Type()), false);
   Value code = arith::BitcastOp::create(builder, location, f.typeOf(builder.getI8Type()), value);
   code = arith::ExtUIOp::create(builder, location, f.integerType(), code);
@@ -78,14 +74,14 @@ Value tw::emitExtendFloat8(OpBuilder &builder, Location location, Value value) {
   Value subnormal = f.sub(f.fromBits(digits), f.constant(format.smallestNormal()));
   using P = arith::CmpIPredicate;
   int64_t firstNormal = int64_t(1) << 23;
-  int64_t firstNonFinite = int64_t(format.firstNonFinite) << format.shift();
+  int64_t firstNonFinite = int64_t(format.firstNonFinite()) << format.shift();
   Value bits =
       f.select(f.compareInt(P::ult, magnitude, f.integer(firstNormal)), f.bits(subnormal), normal);
-  if (format.hasNegativeZero()) {
+  if (format.hasNegativeZero) {
     Value nonFinite = f.orInt(magnitude, f.integer(0x7f800000));
     bits = f.select(f.compareInt(P::uge, magnitude, f.integer(firstNonFinite)), nonFinite, bits);
   } else {
-    Value isNan = f.compareInt(P::eq, code, f.integer(format.nanBits));
+    Value isNan = f.compareInt(P::eq, code, f.integer(format.nanBits()));
     bits = f.select(isNan, f.integer(0x7fc00000), bits);
   }
   Value sign = f.shiftLeft(f.andInt(code, f.integer(0x80)), 24);
@@ -94,7 +90,7 @@ Value tw::emitExtendFloat8(OpBuilder &builder, Location location, Value value) {
 
 Value tw::emitRoundToFloat8(OpBuilder &builder, Location location, Value x, Type type) {
   Type element = getElementTypeOrSelf(type);
-  const Float8Format &format = formatOf(element);
+  Float8Format format = formatOf(element);
   Formula f(builder, location, x.getType(), false);
   using P = arith::CmpIPredicate;
   unsigned shift = format.shift();
@@ -115,9 +111,9 @@ Value tw::emitRoundToFloat8(OpBuilder &builder, Location location, Value x, Type
   Value isSubnormal = f.compareInt(P::ult, magnitude, f.integer(smallestNormal));
   Value code = f.select(isSubnormal, subnormal, normal);
   Value isNan = f.compareInt(P::ugt, magnitude, f.integer(0x7f800000));
-  code = f.select(isNan, f.integer(format.nanBits), code);
+  code = f.select(isNan, f.integer(format.nanBits()), code);
   Value sign = f.andInt(f.shiftRight(bits, 24), f.integer(0x80));
-  if (!format.hasNegativeZero())
+  if (!format.hasNegativeZero)
     sign = f.select(f.compareInt(P::eq, code, f.integer(0)), f.integer(0), sign);
   code = f.orInt(code, sign);
   code = arith::TruncIOp::create(builder, location, f.typeOf(builder.getI8Type()), code);

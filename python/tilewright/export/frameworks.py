@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from ..language.element_types import ELEMENT_TYPES
 from ..native.errors import UnsupportedError
 from .grid import c_expression
 from .operator_rules import ANY, check_rules, refused, returned_arguments, schema_arguments
@@ -38,24 +39,12 @@ class Framework(NamedTuple):
         return "fp64" if self.takes_grid or name == "fp64" else "fp32"
 
 
-# XLA_FFI_DataType of xla/ffi/api/c_api.h.
 JAX = Framework(
-    "jax", ("XlaFfi.h", "XlaFfi.c"),
-    {
-        "i1": 1, "i8": 2, "i16": 3, "i32": 4, "i64": 5, "u8": 6, "u16": 7, "u32": 8, "u64": 9, "fp16": 10,
-        "fp32": 11, "fp64": 12, "bf16": 16, "fp8e5": 19, "fp8e4nv": 20, "fp8e5b16": 24, "fp8e4b8": 25,
-    },
-    True,
-)  # fmt: skip
-# ONNXTensorElementDataType of onnxruntime_c_api.h.
+    "jax", ("XlaFfi.h", "XlaFfi.c"), {row.short_name: row.xla for row in ELEMENT_TYPES if row.xla}, True
+)
 ONNX_RUNTIME = Framework(
-    "onnxruntime", ("OnnxRuntime.c",),
-    {
-        "fp32": 1, "u8": 2, "i8": 3, "u16": 4, "i16": 5, "i32": 6, "i64": 7, "i1": 9, "fp16": 10, "fp64": 11,
-        "u32": 12, "u64": 13, "bf16": 16, "fp8e4nv": 17, "fp8e4b8": 18, "fp8e5": 19, "fp8e5b16": 20,
-    },
-    False,
-)  # fmt: skip
+    "onnxruntime", ("OnnxRuntime.c",), {row.short_name: row.onnx for row in ELEMENT_TYPES if row.onnx}, False
+)
 FRAMEWORKS = {framework.form: framework for framework in (JAX, ONNX_RUNTIME)}
 _BRAIN_BITS = 17  # of runtime/aot/Numbers.c
 

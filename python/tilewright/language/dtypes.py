@@ -330,24 +330,7 @@ if TYPE_CHECKING:  # they annotate parameters, too: `n: tw.int64`
     float32 = Anything.value
     float64 = Anything.value
 else:
-    int1 = dtype("int1")
-    int8 = dtype("int8")
-    int16 = dtype("int16")
-    int32 = dtype("int32")
-    int64 = dtype("int64")
-    uint8 = dtype("uint8")
-    uint16 = dtype("uint16")
-    uint32 = dtype("uint32")
-    uint64 = dtype("uint64")
-    float8e5 = dtype("float8e5")
-    float8e5b16 = dtype("float8e5b16")
-    float8e4nv = dtype("float8e4nv")
-    float8e4b8 = dtype("float8e4b8")
-    float8e4b15 = dtype("float8e4b15")
-    float16 = dtype("float16")
-    bfloat16 = dtype("bfloat16")
-    float32 = dtype("float32")
-    float64 = dtype("float64")
+    globals().update({row.name: dtype(row.name) for row in ELEMENT_TYPES})
 pi32_t: pointer_type = pointer_type(int32)
 
 

@@ -19,6 +19,8 @@ class ElementType(NamedTuple):
     library: str  # as NumPy, ml_dtypes and torch call it; empty where they lack it
     dlpack: int  # of DLDataTypeCode (dlpack.h); -1 where that lacks it
     c10: str  # of c10::ScalarType
+    xla: int = 0  # of XLA_FFI_DataType (xla/ffi/api/c_api.h); 0 where that lacks it
+    onnx: int = 0  # of ONNXTensorElementDataType (onnxruntime_c_api.h); 0 where that lacks it
     mantissa_bits: int = 0  # explicit ones of floats
     exponent_bias: int = 0
 
@@ -37,32 +39,32 @@ class ElementType(NamedTuple):
 
 
 ELEMENT_TYPES = (
-    ElementType("int1", "i1", "bool", 1, "i1", "bool", 6, "Bool"),
-    ElementType("int8", "i8", "sint", 8, "i8", "int8", 0, "Char"),
-    ElementType("int16", "i16", "sint", 16, "i16", "int16", 0, "Short"),
-    ElementType("int32", "i32", "sint", 32, "i32", "int32", 0, "Int"),
-    ElementType("int64", "i64", "sint", 64, "i64", "int64", 0, "Long"),
-    ElementType("uint8", "u8", "uint", 8, "i8", "uint8", 1, "Byte"),
-    ElementType("uint16", "u16", "uint", 16, "i16", "uint16", 1, "UInt16"),
-    ElementType("uint32", "u32", "uint", 32, "i32", "uint32", 1, "UInt32"),
-    ElementType("uint64", "u64", "uint", 64, "i64", "uint64", 1, "UInt64"),
-    ElementType("float8e4b15", "fp8e4b15", "float", 8, "i8", "", -1, "", 3, 15),
+    ElementType("int1", "i1", "bool", 1, "i1", "bool", 6, "Bool", 1, 9),
+    ElementType("int8", "i8", "sint", 8, "i8", "int8", 0, "Char", 2, 3),
+    ElementType("int16", "i16", "sint", 16, "i16", "int16", 0, "Short", 3, 5),
+    ElementType("int32", "i32", "sint", 32, "i32", "int32", 0, "Int", 4, 6),
+    ElementType("int64", "i64", "sint", 64, "i64", "int64", 0, "Long", 5, 7),
+    ElementType("uint8", "u8", "uint", 8, "i8", "uint8", 1, "Byte", 6, 2),
+    ElementType("uint16", "u16", "uint", 16, "i16", "uint16", 1, "UInt16", 7, 4),
+    ElementType("uint32", "u32", "uint", 32, "i32", "uint32", 1, "UInt32", 8, 12),
+    ElementType("uint64", "u64", "uint", 64, "i64", "uint64", 1, "UInt64", 9, 13),
+    ElementType("float8e4b15", "fp8e4b15", "float", 8, "i8", "", -1, "", 0, 0, 3, 15),
     ElementType(
-        "float8e4nv", "fp8e4nv", "float", 8, "f8E4M3FN", "float8_e4m3fn", 10, "Float8_e4m3fn", 3, 7
+        "float8e4nv", "fp8e4nv", "float", 8, "f8E4M3FN", "float8_e4m3fn", 10, "Float8_e4m3fn", 20, 17, 3, 7
     ),
     ElementType(
-        "float8e4b8", "fp8e4b8", "float", 8, "f8E4M3FNUZ", "float8_e4m3fnuz", 11, "Float8_e4m3fnuz", 3, 8
+        "float8e4b8", "fp8e4b8", "float", 8, "f8E4M3FNUZ", "float8_e4m3fnuz", 11, "Float8_e4m3fnuz", 25, 18, 3, 8
     ),
     ElementType(
-        "float8e5", "fp8e5", "float", 8, "f8E5M2", "float8_e5m2", 12, "Float8_e5m2", 2, 15
+        "float8e5", "fp8e5", "float", 8, "f8E5M2", "float8_e5m2", 12, "Float8_e5m2", 19, 19, 2, 15
     ),
     ElementType(
-        "float8e5b16", "fp8e5b16", "float", 8, "f8E5M2FNUZ", "float8_e5m2fnuz", 13, "Float8_e5m2fnuz", 2, 16
+        "float8e5b16", "fp8e5b16", "float", 8, "f8E5M2FNUZ", "float8_e5m2fnuz", 13, "Float8_e5m2fnuz", 24, 20, 2, 16
     ),
-    ElementType("float16", "fp16", "float", 16, "f16", "float16", 2, "Half", 10, 15),
-    ElementType("bfloat16", "bf16", "float", 16, "bf16", "bfloat16", 4, "BFloat16", 7, 127),
-    ElementType("float32", "fp32", "float", 32, "f32", "float32", 2, "Float", 23, 127),
-    ElementType("float64", "fp64", "float", 64, "f64", "float64", 2, "Double", 52, 1023),
+    ElementType("float16", "fp16", "float", 16, "f16", "float16", 2, "Half", 10, 10, 10, 15),
+    ElementType("bfloat16", "bf16", "float", 16, "bf16", "bfloat16", 4, "BFloat16", 16, 16, 7, 127),
+    ElementType("float32", "fp32", "float", 32, "f32", "float32", 2, "Float", 11, 1, 23, 127),
+    ElementType("float64", "fp64", "float", 64, "f64", "float64", 2, "Double", 12, 11, 52, 1023),
 )  # fmt: skip
 
 # Short name -> its row.

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from ..language.element_types import ELEMENT_TYPES, ElementType
+
 
 class Format(NamedTuple):
     """A floating-point type: the bits of its fraction, the exponent of its smallest normal number, and the
@@ -15,16 +17,24 @@ class Format(NamedTuple):
     absolute: float
 
 
-# Tolerances as torch.testing uses them; of eight bits, one unit in the last place and the smallest number.
+# Tolerances as torch.testing uses them.
+_TOLERANCES = {
+    "bfloat16": (1.6e-2, 1e-5),
+    "float16": (1e-3, 1e-5),
+    "float32": (1.3e-6, 1e-5),
+    "float64": (1e-7, 1e-7),
+}
+
+
+def _format_of(row: ElementType) -> Format:
+    """A row's format; of eight bits, with one unit in the last place and the smallest number."""
+    fraction, exponent = row.mantissa_bits, 1 - row.exponent_bias
+    own = (2.0**-fraction, 2.0 ** (exponent - fraction))
+    return Format(fraction, exponent, *_TOLERANCES.get(row.library, own))
+
+
 FORMATS = {
-    "float8_e5m2": Format(2, -14, 0.25, 2.0**-16),
-    "float8_e5m2fnuz": Format(2, -15, 0.25, 2.0**-17),
-    "float8_e4m3fn": Format(3, -6, 0.125, 2.0**-9),
-    "float8_e4m3fnuz": Format(3, -7, 0.125, 2.0**-10),
-    "bfloat16": Format(7, -126, 1.6e-2, 1e-5),
-    "float16": Format(10, -14, 1e-3, 1e-5),
-    "float32": Format(23, -126, 1.3e-6, 1e-5),
-    "float64": Format(52, -1022, 1e-7, 1e-7),
+    row.library: _format_of(row) for row in ELEMENT_TYPES if row.kind == "float" and row.library
 }
 
 

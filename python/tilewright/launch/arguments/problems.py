@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...language.element_types import ELEMENT_TYPES
 from ...native.errors import ArgumentRangeError, LaunchError
 
 Reading = tuple[Any, Any]  # (facts, bits), or (key of a constant, the constant)
@@ -30,12 +31,13 @@ class ArgumentProblem(Exception):
 
 def unknown_element_type(name: str) -> ArgumentProblem:
     """An array of a type that kernels do not have."""
+    rows = [row for row in ELEMENT_TYPES if row.kind == "float" and row.library]
+    floats = [row.name + f" ({row.library})" * (row.library != row.name) for row in rows]
     return ArgumentProblem(
         "TW0406",
         f"arrays of {name} cannot be passed to a kernel",
-        "element types are bool, (u)int8-64, float8e4nv (float8_e4m3fn), float8e5 (float8_e5m2), "
-        "float8e4b8 (float8_e4m3fnuz), float8e5b16 (float8_e5m2fnuz), float16, bfloat16, float32 "
-        "and float64; others are passed as bytes, as with x.view(torch.uint8)",
+        f"element types are bool, (u)int8-64, {', '.join(floats[:-1])} and {floats[-1]}; others are "
+        "passed as bytes, as with x.view(torch.uint8)",
     )
 
 
