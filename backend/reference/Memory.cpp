@@ -200,10 +200,8 @@ static LogicalResult runLoad(Program &program, Operation &op) {
   return success();
 }
 
-static LogicalResult runStore(Program &program, Operation &op) {
-  auto store = cast<tile::StoreOp>(op);
-  Access access(program, op, AccessKind::Store, store.getPtr(), store.getMask());
-  const TileValue &value = program.valueOf(store.getValue());
+static LogicalResult writeElements(Program &program, Access &access, Value stored) {
+  const TileValue &value = program.valueOf(stored);
   for (size_t position = 0; position < value.size(); ++position) {
     if (!access.isActive(position))
       continue;
@@ -213,6 +211,12 @@ static LogicalResult runStore(Program &program, Operation &op) {
     program.launch.loops->noteEffect();
   }
   return success();
+}
+
+static LogicalResult runStore(Program &program, Operation &op) {
+  auto store = cast<tile::StoreOp>(op);
+  Access access(program, op, AccessKind::Store, store.getPtr(), store.getMask());
+  return writeElements(program, access, store.getValue());
 }
 
 static LogicalResult runDescriptorLoad(Program &program, Operation &op) {
@@ -238,16 +242,7 @@ static LogicalResult runDescriptorStore(Program &program, Operation &op) {
   auto store = cast<tile::DescriptorStoreOp>(op);
   BoxElements box(program, op);
   Access access(program, op, AccessKind::Store, box);
-  const TileValue &value = program.valueOf(store.getValue());
-  for (size_t position = 0; position < value.size(); ++position) {
-    if (!access.isActive(position))
-      continue;
-    if (failed(access.check(position)))
-      return failure();
-    access.write(position, value[position]);
-    program.launch.loops->noteEffect();
-  }
-  return success();
+  return writeElements(program, access, store.getValue());
 }
 
 static LogicalResult runAddPtr(Program &program, Operation &op) {

@@ -56,23 +56,31 @@ static FailureOr<PyValue> evalConditional(Emitter &emitter, const Node &node) {
   return result;
 }
 
-static FailureOr<PyValue> evalItems(Emitter &emitter, const Node &node) {
-  std::vector<PyValue> items;
-  for (const Node *item : node.list("elts")) {
+/// Evaluates the expressions of a list, and hands on each value, those of a starred one apart.
+static mlir::LogicalResult evalList(Emitter &emitter, const Node &node, llvm::StringRef list,
+                                    llvm::function_ref<void(PyValue, const Node &)> handOn) {
+  for (const Node *item : node.list(list)) {
     bool isStarred = item->is(NodeKind::Starred);
     const Node &inner = isStarred ? item->child("value") : *item;
     FailureOr<PyValue> value = eval(emitter, inner);
     if (failed(value))
       return failure();
-    if (!isStarred) {
-      items.push_back(std::move(*value));
-      continue;
-    }
-    FailureOr<std::vector<PyValue>> spread = elementsOf(emitter, *value, inner);
-    if (failed(spread))
+    FailureOr<std::vector<PyValue>> values = std::vector<PyValue>{*value};
+    if (isStarred)
+      values = elementsOf(emitter, *value, inner);
+    if (failed(values))
       return failure();
-    llvm::append_range(items, *spread);
+    for (PyValue &element : *values)
+      handOn(std::move(element), inner);
   }
+  return llvm::success();
+}
+
+static FailureOr<PyValue> evalItems(Emitter &emitter, const Node &node) {
+  std::vector<PyValue> items;
+  if (failed(evalList(emitter, node, "elts",
+                      [&](PyValue value, const Node &) { items.push_back(std::move(value)); })))
+    return failure();
   return makeTuple(std::move(items));
 }
 
@@ -206,22 +214,10 @@ static FailureOr<PyValue> evalCall(Emitter &emitter, const Node &node) {
   if (failed(callee))
     return failure();
   Arguments arguments;
-  for (const Node *item : node.list("args")) {
-    bool isStarred = item->is(NodeKind::Starred);
-    const Node &inner = isStarred ? item->child("value") : *item;
-    FailureOr<PyValue> value = eval(emitter, inner);
-    if (failed(value))
-      return failure();
-    if (!isStarred) {
-      arguments.push_back({*value, &inner, ""});
-      continue;
-    }
-    FailureOr<std::vector<PyValue>> spread = elementsOf(emitter, *value, inner);
-    if (failed(spread))
-      return failure();
-    for (PyValue &element : *spread)
-      arguments.push_back({std::move(element), &inner, ""});
-  }
+  if (failed(evalList(emitter, node, "args", [&](PyValue value, const Node &written) {
+        arguments.push_back({std::move(value), &written, ""});
+      })))
+    return failure();
   for (const Node *keyword : node.list("keywords")) {
     if (keyword->text("arg").empty())
       return emitter.unsupported(*keyword, "**arguments", "write the keywords out");
