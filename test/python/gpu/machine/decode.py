@@ -15,6 +15,8 @@ from typing import NamedTuple
 from gpu.generated import wait_counts
 
 _LINE = re.compile(r"^\t(?P<text>.*?)\s*// (?P<place>[0-9A-F]{12}): (?P<words>[0-9A-F]{8}(?: [0-9A-F]{8})*)")
+# A register beyond the first 256, which an instruction names together with the mode that is set.
+_LATE_REGISTER = re.compile(r"v(?:\d+|\[\d+:\d+\])(?:\.[lh])? /\*(v[^*]*)\*/")
 _ENCODING = re.compile(r"_(e32|e64|sdwa|dpp|e64_dpp|dpp8)$")
 
 
@@ -28,6 +30,7 @@ class Instruction:
 
     def __init__(self, text: str, place: int, words: list[int]) -> None:
         self.text, self.place, self.words = text, place, words
+        self.register_mode: int | None = None  # that the disassembler took its registers by
         self.opcode = text.split()[0]
         self.base = _ENCODING.sub("", self.opcode)
         rest = text.partition(" ")[2]
@@ -81,6 +84,18 @@ class Instruction:
         return f"{self.text} at {self.place:#x}"
 
 
+UNNAMED = -1  # a mode that the disassembler does not follow: of `s_setreg`, in its bits from 12 on
+
+
+def register_mode(instruction: Instruction, before: int) -> int:
+    """The upper bits of registers' numbers behind an instruction, where gfx1250's mode sets them."""
+    if instruction.opcode == "s_set_vgpr_msb":
+        return int(instruction.operands[0], 0) & 0xFF
+    if instruction.opcode == "s_setreg_imm32_b32" and "WAVE_MODE" in instruction.text:
+        return UNNAMED if int(instruction.operands[-1], 0) >> 12 & 0xFF else 0
+    return before
+
+
 class Argument(NamedTuple):
     """A place in the memory of arguments."""
 
@@ -128,11 +143,15 @@ class CodeObject:
             notes = _run("llvm-readobj", "--notes", file.name)
             symbols = _run("llvm-readelf", "-s", "-S", "-W", file.name)
         self.at: dict[int, Instruction] = {}
+        mode = 0
         for line in listing.splitlines():
             if match := _LINE.match(line):
                 words = [int(word, 16) for word in match["words"].split()]
                 place = int(match["place"], 16)
-                self.at[place] = Instruction(match["text"], place, words)
+                instruction = Instruction(_LATE_REGISTER.sub(r"\1", match["text"]), place, words)
+                self.at[place] = instruction
+                instruction.register_mode = mode
+                mode = register_mode(instruction, mode)
         self.arguments = [Argument(*each) for each in _arguments(notes)]
         self.descriptor = read_descriptor(*_descriptor_bytes(binary, symbols, name))
 

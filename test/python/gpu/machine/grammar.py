@@ -15,7 +15,7 @@ Tree = tuple[Any, ...]
 
 _TOKEN = re.compile(
     r"\s+|//[^\n]*"
-    r"|(?P<number>\d+'(?:0x[0-9a-fA-F]+|\d+)U?|0x[0-9a-fA-F]+(?:ULL|LL|U|L)?|\d+\.\d+(?:[eE][-+]?\d+)?F?|\d+(?:ULL|LL|U|L|F)?)"
+    r"|(?P<number>\d+'(?:0x[0-9a-fA-F]+|\d+(?:\.\d+)?)U?|0x[0-9a-fA-F]+(?:ULL|LL|U|L)?|\d+\.\d+(?:[eE][-+]?\d+)?F?|\d+(?:ULL|LL|U|L|F)?)"
     r"|(?P<cast>'[UIFB])|(?P<name>[A-Za-z_]\w*)"
     r"|(?P<sign>\*\*|<<|>>|<=|>=|==|!=|<>|&&|\|\||[-+]=|\|=|&=|[-+*/%&|^~!<>=?:;,.(){}\[\]])"
 )
@@ -183,7 +183,8 @@ def number(text: str) -> tuple[str, int, float]:
     """A number's kind (u, i or f), bits and value."""
     bits, _, digits = text.rpartition("'")
     if "." in digits:
-        return ("f", 32, float(digits[:-1])) if digits[-1] == "F" else ("f", 64, float(digits))
+        is_single = digits[-1] == "F"
+        return "f", int(bits) if bits else 32 if is_single else 64, float(digits[:-1] if is_single else digits)
     digits, suffix = re.fullmatch(r"(0x[0-9a-fA-F]+?|\d+)(U?L?L?|F)", digits).groups()  # type: ignore[union-attr]
     if suffix == "F" and not digits.startswith("0x"):
         return "f", 32, float(digits)

@@ -123,7 +123,7 @@ def resource_of(wave: Wave, text: str) -> tuple[int, int, int]:
     """The base, the bounds and the stride of a buffer. gfx1250 has 57 bits of address, behind them 45 of
     bounds (LLVM's lowering of `llvm.amdgcn.make.buffer.rsrc`)."""
     low, high, third, fourth = (int(word) for word in wave.words(text))
-    if wave.has_long_bounds:
+    if wave.is_gfx1250:
         bounds = high >> 25 | third << 7 | (fourth & 0x3F) << 39
         return low | (high & 0x1FFFFFF) << 32, bounds, fourth >> 12 & 0x3FFF
     return low | (high & 0xFFFF) << 32, third, high >> 16 & 0x3FFF
@@ -158,11 +158,13 @@ _MODIFIERS = {"offen", "offset", "idxen", "lds", "scale_offset", "glc", "slc", "
 
 
 def global_addresses(wave: Wave, instruction: Instruction, size: int, lanes: str, base: str) -> np.ndarray:
-    """Addresses of `global_` accesses: of 64 bits a lane, or of 32 beside a scalar base, in bytes or
-    (`scale_offset`) in elements of `size`."""
+    """Addresses of `global_` accesses: of 64 bits a lane, or of 32 beside a scalar base (with a sign on
+    gfx1250), in bytes or (`scale_offset`) in elements of `size`."""
     offset = np.uint64(instruction.offset() & 0xFFFFFFFFFFFFFFFF)
     own = wave.read(lanes)
     assert isinstance(own, np.ndarray)
+    if wave.is_gfx1250 and base != "off":  # LLVM's hasSignedGVSOffset
+        own = own.astype(np.uint32).view(np.int32).astype(np.int64).view(np.uint64)
     if "scale_offset" in instruction.modifiers:
         own = own * np.uint64(size)
     if base != "off":

@@ -19,7 +19,7 @@ from tilewright.launch.arguments import memory_of
 import tilewright as tw
 
 from . import exchange, matrix, memory, scalar
-from .decode import CodeObject, Instruction, tool
+from .decode import UNNAMED, CodeObject, Instruction, register_mode, tool
 from .semantics import NotUnderstood
 from .shared import Shared
 from .vector import Unit
@@ -57,7 +57,7 @@ class Machine:
         waves = [Wave(n, descriptor.lanes, counters, entry) for n in range(threads // descriptor.lanes)]
         for wave in waves:
             first_registers(wave, descriptor, arguments, program)
-            wave.has_long_bounds = self.arch == "gfx1250"
+            wave.is_gfx1250 = self.arch == "gfx1250"
         while not all(wave.has_ended for wave in waves):
             for wave in waves:
                 wave.is_at_barrier = False
@@ -73,6 +73,11 @@ class Machine:
             instruction = self.code.at.get(wave.place)
             if instruction is None:
                 raise Report(f"no instruction at {wave.place:#x}")
+            if wave.register_mode == UNNAMED and any(name[0] == "v" for name in instruction.mentioned):
+                raise NotUnderstood(f"{instruction}: with upper bits of its registers from s_setreg")
+            if instruction.register_mode not in (None, wave.register_mode):
+                raise Report(f"{instruction}: reached by another mode of registers than is written before it")
+            wave.register_mode = register_mode(instruction, wave.register_mode)
             wave.early(instruction)
             if waited := copies_waited_for(wave, instruction):
                 memory.complete_copies(wave, *waited)

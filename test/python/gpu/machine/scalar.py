@@ -13,7 +13,7 @@ from .wave import EXEC, VCC, Constant, Wave  # type: ignore[attr-defined]
 
 # Hints, caches of one kind of memory here, and modes that change no result here.
 NOTHING = re.compile(
-    r"v_nop|s_(nop|waitcnt|wait_|delay_alu|clause|sendmsg|setprio|sleep|inst_prefetch|set_inst_prefetch|icache_inv"
+    r"v_nop|s_(nop|waitcnt|wait_|delay_alu|clause|sendmsg|setprio|sleep|inst_prefetch|set_inst_prefetch|set_vgpr_msb|icache_inv"
     r"|dcache|setreg|denorm_mode|round_mode|ttracedata|code_end)|(buffer|global)_(inv|wb|wbl2|gl[01]_inv|wbinv)"
 )
 _IMMEDIATE = re.compile(r"s_(movk|addk|mulk|cmpk|cmovk)_")

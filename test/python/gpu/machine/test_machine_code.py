@@ -14,13 +14,8 @@ pytestmark = [
 ]
 
 
-# More than 256 registers of a thread, which gfx1250 names by a mode.
-NOT_UNDERSTOOD = {("product_f16_of_one_slot", "gfx1250")}
-
-
-@pytest.mark.parametrize(
-    ("name", "arch"), [(name, arch) for name in CASES for arch in GENERATIONS if (name, arch) not in NOT_UNDERSTOOD]
-)
+@pytest.mark.parametrize("arch", GENERATIONS)
+@pytest.mark.parametrize("name", CASES)
 def test_kernels(name: str, arch: str, rng: np.random.Generator) -> None:
     with on_machine(arch):
         CASES[name](rng)

@@ -55,13 +55,14 @@ class Wave:
     def __init__(self, number: int, lanes: int, generation: int, entry: int) -> None:
         self.number, self.lanes, self.place = number, lanes, entry
         self.scalars = np.full(128, _JUNK, np.uint32)
-        self.vectors = np.full((512, lanes), _JUNK, np.uint32)
+        self.vectors = np.full((1024, lanes), _JUNK, np.uint32)
         self.scratch = np.full((lanes, 0), 0xFF, np.uint8)
         self.scc = False
         self.num_vector = 0  # loads, stores and copies of global memory so far
         self.num_async = 0  # copies that count apart
         self.copies: list[tuple[int, Callable[[], None]]] = []  # to shared memory, by their number
-        self.has_long_bounds = False  # of buffers
+        self.is_gfx1250 = False
+        self.register_mode = 0
         self.under_way = UnderWay(generation)
         self.is_at_barrier = self.has_ended = False
         self.set_mask(EXEC, np.ones(lanes, bool), lanes // 32)
