@@ -35,13 +35,6 @@ static void initializeAmdgpu() {
   std::call_once(isRegistered, registerWithLlvm, registerAmdgpu);
 }
 
-// A third of the time of -O2's, for loops as short: passes have shared and hoisted already. -O2
-// reassociates, too, which costs registers: products of gfx1201 spilled, and were compiled again.
-static constexpr llvm::StringLiteral kSimplifications =
-    "sroa<modify-cfg>,early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint>,"
-    "loop-mssa(loop-rotate,licm),loop(indvars,loop-unroll-full),early-cse<memssa>,bdce,"
-    "instcombine<no-verify-fixpoint>,adce";
-
 namespace {
 class AmdTarget final : public Target {
 public:
@@ -52,7 +45,7 @@ public:
     machine.cpu = arch.name.str();
     // With true 16-bit registers, conversions write halves: no pair is packed.
     machine.features = arch.isWave64() ? "+wavefrontsize64" : "+wavefrontsize32,+real-true16";
-    machine.simplifications = kSimplifications;
+    machine.simplifications = gpu::kSimplifications;
     amd::addPasses(machine, arch);
     // v_pk_add_f32, v_pk_mul_f32, v_pk_fma_f32
     machine.pairsFloats = arch.generation == 9 || arch.matrix == AmdMatrix::Wmma5;

@@ -10,6 +10,15 @@ enum class CConv : uint64_t;
 
 namespace tw::gpu {
 
+/// LLVM's clean-ups of a kernel: a third of the time of -O2's, for loops as short, because passes
+/// have shared and hoisted already. -O2 reassociates, too, which costs registers where LLVM assigns
+/// them: products of gfx1201 spilled, and were compiled again. An assembler that assigns them
+/// itself may want others.
+inline constexpr llvm::StringLiteral kSimplifications =
+    "sroa<modify-cfg>,early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint>,"
+    "loop-mssa(loop-rotate,licm),loop(indvars,loop-unroll-full),early-cse<memssa>,bdce,"
+    "instcombine<no-verify-fixpoint>,adce";
+
 /// Fills the artifact's binary with a text of a lowered module's code, and its milliseconds,
 /// shared buffers and resources: num_warps, threads, shared_bytes. On failure returns false with
 /// `error`.

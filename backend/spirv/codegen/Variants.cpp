@@ -1,16 +1,11 @@
 // What surrounds LLVM's passes for SPIR-V, as data.
 #include "backend/codegen/ModulePasses.h"
+#include "backend/gpu/GpuCode.h"
 #include "backend/spirv/codegen/Passes.h"
 #include "llvm/ADT/ArrayRef.h"
 
 using namespace tw;
 using namespace tw::spirv;
-
-// As for AMD's GPUs: loops are short, and the driver optimizes once more.
-static constexpr llvm::StringLiteral kSimplifications =
-    "sroa<modify-cfg>,early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint>,"
-    "loop-mssa(loop-rotate,licm),loop(indvars,loop-unroll-full),early-cse<memssa>,bdce,"
-    "instcombine<no-verify-fixpoint>,adce";
 
 static constexpr ModulePass kNameAtomics = {
     "name-atomics", "atomics are calls with scope and semantics", nameAtomics};
@@ -39,7 +34,7 @@ static constexpr CodeVariant kSimulator[] = {{"default", {}, {}, {}}};
 bool tw::spirv::isBuiltin(llvm::StringRef function) { return function.starts_with("_Z"); }
 
 void tw::spirv::addPasses(LlvmMachine &machine, const SpirvArch &arch, bool isSimulated) {
-  machine.simplifications = kSimplifications;
+  machine.simplifications = gpu::kSimplifications;
   machine.prepare = kBeforeLlvm;
   machine.ownPasses = kInCodeGenerator;
   machine.variants = kDriver;
