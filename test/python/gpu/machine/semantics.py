@@ -30,6 +30,8 @@ _OF_GFX1250 = {
     "V_MAD_U32": "D0.u32 = S0.u32 * S1.u32 + S2.u32",
     "V_MAD_NC_U64_U32": "D0.u64 = 64'U(S0.u32) * 64'U(S1.u32) + S2.u64",
     "V_MAD_NC_I64_I32": "D0.i64 = 64'I(S0.i32) * 64'I(S1.i32) + S2.i64",
+    "V_FMAMK_F64": "D0.f64 = fma(S0.f64, SIMM32.f64, S1.f64)",
+    "V_FMAAK_F64": "D0.f64 = fma(S0.f64, S1.f64, SIMM32.f64)",
     "V_MIN_I64": "D0.i64 = S0.i64 < S1.i64 ? S0.i64 : S1.i64",
     "V_MAX_I64": "D0.i64 = S0.i64 >= S1.i64 ? S0.i64 : S1.i64",
     "V_MIN_U64": "D0.u64 = S0.u64 < S1.u64 ? S0.u64 : S1.u64",
