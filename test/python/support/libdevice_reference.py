@@ -86,9 +86,9 @@ add("normcdf", UNARY, lambda x: mp.erfc(-x / mp.sqrt(2)) / 2, 0.51, 6, low=-12, 
 add("normcdfinv", UNARY, lambda p: -mp.sqrt(2) * inverse_erfc(2 * p), 0.51, 6, low=1e-6, high=1)
 add("lgamma", UNARY, lambda x: mp.re(mp.loggamma(x)), 0.51, 6, low=-2.2, high=30)
 add("tgamma", UNARY, mp.gamma, 0.51, 12, low=-25, high=33)
-add("j0", UNARY, lambda x: mp.besselj(0, x), 0.51, 8, low=-8, high=50, absolute=0.05)
-add("j1", UNARY, lambda x: mp.besselj(1, x), 0.51, 8, low=-8, high=50, absolute=0.05)
-add("y0", UNARY, lambda x: mp.bessely(0, x), 0.51, 8, low=0.01, high=50, absolute=0.5)
+add("j0", UNARY, lambda x: mp.besselj(0, x), 0.51, 12, low=-8, high=50, absolute=0.05)
+add("j1", UNARY, lambda x: mp.besselj(1, x), 0.51, 12, low=-8, high=50, absolute=0.05)
+add("y0", UNARY, lambda x: mp.bessely(0, x), 0.51, 12, low=0.01, high=50, absolute=0.5)
 add("y1", UNARY, lambda x: mp.bessely(1, x), 0.51, 8, low=0.01, high=50, absolute=0.5)
 add("jn", "if>f id>d", lambda n, x: mp.besselj(int(n), x), 0.51, 64, low=-30, high=30,
     absolute=0.05)  # fmt: skip

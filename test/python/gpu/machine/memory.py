@@ -150,7 +150,7 @@ def buffer_addresses(
     for reading in readings[1:]:
         if differing := np.flatnonzero((reading != readings[0]) & wave.active).tolist():
             raise Report(f"{instruction}: bounds that one may read in more than one way, in lanes {differing}")
-    return (offsets + np.uint64(base)) & np.uint64(0x1FFFFFFFFFFFFFF), readings[0]
+    return (offsets + np.uint64(base)) & np.uint64(0xFFFFFFFFFFFF), readings[0]
 
 
 # Of these, the hints for caches change no result here.
