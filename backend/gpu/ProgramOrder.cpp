@@ -14,6 +14,9 @@ using namespace tw::gpu;
 
 static constexpr StringLiteral kByDie = "xcd";
 
+/// Returns true if programs begin in the order of the grid.
+static bool isGrids(const ProgramOrder &order) { return order.dies == 1 && order.rows == 0; }
+
 std::optional<ProgramOrder> gpu::programOrderOf(const CompileOptions &options, unsigned numDies) {
   ProgramOrder order;
   std::optional<StringRef> text = extraOption(options, kSwizzlePrograms);
@@ -52,8 +55,7 @@ LogicalResult gpu::checkProgramOrder(const CompileOptions &options, Operation *k
     error.attachNote(kernel->getLoc()) << "leave " << kSwizzlePrograms << " out";
     return error;
   }
-  bool isGrids = order->dies == 1 && order->rows == 0;
-  Operation *wait = isGrids ? nullptr : findWait(kernel);
+  Operation *wait = isGrids(*order) ? nullptr : findWait(kernel);
   if (!wait)
     return success();
   InFlightDiagnostic error = emitCoded(wait, Code::ProgramOrder)
@@ -162,8 +164,10 @@ Value gpu::programInOrder(ThreadLowering &lowering, unsigned axis, ReadGrid plac
   if (lowering.programs[axis])
     return lowering.programs[axis];
   const ProgramOrder &order = lowering.order;
+  if (isGrids(order))
+    return place(axis);
   bool usesOne = usesOneAxis(lowering.kernel);
-  if (order.dies == 1 && (order.rows == 0 || usesOne))
+  if (order.rows > 0 && usesOne)
     return place(axis);
   OpBuilder &b = lowering.builder;
   OpBuilder::InsertionGuard guard(b);

@@ -101,10 +101,12 @@ def _check_leaves(kernel: CompiledKernel, values: Sequence[Any]) -> None:
 
 def _check_order(kernel: CompiledKernel) -> None:
     """Refuse programs that wait for each other where they do not begin in the order of the grid."""
-    request = kernel.request
-    if request.options.swizzle_programs and "swizzle_programs" in device_named(request.device).options:
+    request, order = kernel.request, kernel.request.options.swizzle_programs
+    device = device_named(request.device)
+    is_moved = device.backend == "hip" if order == "xcd" else "swizzle_programs" in device.options
+    if order and is_moved:
         raise LaunchError(
-            f"the launch of {kernel.name}: swizzle_programs={request.options.swizzle_programs!r} changes the order "
+            f"the launch of {kernel.name}: swizzle_programs={order!r} changes the order "
             "of the programs, which those of a cooperative grid may wait for",
             code="TW0332",
             hint="leave out swizzle_programs or launch_cooperative_grid",

@@ -26,7 +26,7 @@ def test_random_kernels_agree_with_the_reference(arch: str) -> None:
             with on_machine(arch):
                 actual = run_on(case.device, kernel, case)
         except NotUnderstood as error:
-            # What the disassembler does not follow of gfx1250: see `decode.UNNAMED`.
+            # The disassembler does not follow this mode of gfx1250: see `decode.UNNAMED`.
             assert "from s_setreg" in str(error), f"seed {seed}: {error}\n{case.source}"
             continue
         except Exception as error:

@@ -189,6 +189,10 @@ def test_programs_that_wait_for_others_keep_their_order(compiler: None) -> None:
     assert wait_for_the_one_before.compile({"turn": "*i32", "out": "*i32"}, {}, device="amd:gfx942")
     with tw.device("sim:gfx942"), pytest.raises(tw.TilewrightError, match="TW0332.*cooperative grid"):
         mark[4](np.zeros(4, np.int32), swizzle_programs="xcd", launch_cooperative_grid=True)
+    with tw.device("sim:sm_80"):
+        mark[4](np.zeros(4, np.int32), swizzle_programs="xcd", launch_cooperative_grid=True)
+        with pytest.raises(tw.TilewrightError, match="TW0332.*cooperative grid"):
+            mark[4](np.zeros(4, np.int32), swizzle_programs=8, launch_cooperative_grid=True)
     with pytest.raises(tw.TilewrightError, match="TW0332"):
         wait_for_a_flag.compile({"flag": "*i32", "out": "*i32"}, {}, device="nvidia:sm_90a", swizzle_programs=8)
     for wrong in ("dies", -1, 2.5):

@@ -88,7 +88,7 @@ def shifted_lanes(text: str) -> str | None:
 
 
 def narrowed_bounds(text: str) -> str | None:
-    """Of 2^31 bytes, 32; of gfx1250, whose word counts 128 bytes, none."""
+    """Leaves 32 of 2^31 bytes, and none on gfx1250, whose word counts 128 bytes."""
     match = re.fullmatch(r"s_(?:brev_b32 (s\d+), 1|mov_b32 (s\d+), 0x1000000)", text)
     return f"s_mov_b32 {match[1]}, 0x20" if match and match[1] else f"s_mov_b32 {match[2]}, 0" if match else None
 

@@ -130,8 +130,8 @@ class Wave:
 def first_registers(
     wave: Wave, descriptor: Descriptor, arguments: np.ndarray, program: tuple[int, int, int]
 ) -> None:
-    """What the hardware puts into registers at a launch. The program's numbers are in two places: in front
-    of gfx12, behind the user's registers (LLVM's AMDGPU usage, "Architected SGPRs")."""
+    """Fills the registers that the hardware fills at a launch. The program's numbers are in two places: before
+    gfx12, behind the user's registers (LLVM's AMDGPU usage, "Architected SGPRs")."""
     address = int(arguments.ctypes.data)
     at = descriptor.arguments_at
     wave.scalars[at : at + 2] = address & 0xFFFFFFFF, address >> 32
