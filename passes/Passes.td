@@ -340,6 +340,24 @@ def SelectMma : Pass<"select-mma", "::mlir::ModuleOp">, Takes<"padded"> {
   let dependentDialects = ["::tw::simt::SimtDialect", "::mlir::arith::ArithDialect"];
 }
 
+def LoadBlocks : Pass<"load-blocks", "::mlir::ModuleOp">, Takes<"chosen-products">, Optional {
+  let summary = "operands of matrix instructions are loaded as these take them, where the machine loads blocks of arrays";
+  let description = [{
+    ```mlir
+    %a = tile.load %pointers mask %mask : tensor<64x32xf16>  // a box of an array: rows of K elements, one after the other
+    %c = simt.mma %a, %b, %acc by ...
+    // becomes
+    %a = simt.load_blocks %array[%k, %m] of %K x %M pitch %stride by <32 x 16, 16 bits of a in "..."> along 1 in #layout
+    %c = simt.mma %a, %b, %acc by ...
+    ```
+    The tile is a box of an array, as for copies of boxes (`passes/simt/Boxes`). Where no mask compares an index with an
+    extent, the array begins at the tile, and has its extent. The module lists the arrays (`simt.tensor_maps`), which
+    a launch checks. Loops of iterations that masks were split off for become one again. Remark TW0368 says why an operand
+    is not loaded so.
+  }];
+  let dependentDialects = ["::tw::simt::SimtDialect", "::mlir::arith::ArithDialect"];
+}
+
 def AssignLayouts : Pass<"assign-layouts", "::mlir::ModuleOp">, Takes<"chosen-products"> {
   let summary = "every tile gets a layout over registers, lanes and warps";
   let description = [{

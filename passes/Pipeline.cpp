@@ -77,6 +77,7 @@ void tw::addSimtPasses(StagedPasses &passes, std::unique_ptr<Pass> describeTarge
   SelectMmaOptions matrices;
   matrices.numWarps = numWarps;
   passes.addPass(createSelectMma(matrices));
+  passes.addPass(createLoadBlocks());
   AssignLayoutsOptions layouts;
   layouts.numWarps = numWarps;
   passes.addPass(createAssignLayouts(layouts));

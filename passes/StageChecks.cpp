@@ -55,8 +55,8 @@ static StringRef refusePadded(Operation *op) {
 static StringRef refuseLaidOut(Operation *op) {
   if (StringRef reason = refusePadded(op); !reason.empty())
     return reason;
-  bool isOther =
-      op->getName().getDialectNamespace() == "simt" && !isa<simt::ConvertLayoutOp, simt::MmaOp>(op);
+  bool isOther = op->getName().getDialectNamespace() == "simt" &&
+                 !isa<simt::ConvertLayoutOp, simt::MmaOp, simt::LoadBlocksOp>(op);
   return isOther ? "is a later stage's" : "";
 }
 
@@ -95,7 +95,7 @@ static StringRef refuseLowered(Operation *op) {
   return isa<simt::ConvertLayoutOp, simt::PartialReduceOp, simt::StoreSharedOp, simt::LoadSharedOp,
              simt::GatherSharedOp, simt::DotSharedOp, simt::MmaOp, simt::MmaAsyncOp,
              simt::MmaWaitOp, simt::SlotOp, simt::AsyncCopyOp, simt::BoxCopyOp, simt::BoxStoreOp,
-             simt::LoaderOp, simt::ReleaseOp>(op)
+             simt::LoaderOp, simt::ReleaseOp, simt::LoadBlocksOp>(op)
              ? "is an earlier stage's"
              : "";
 }

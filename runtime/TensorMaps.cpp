@@ -9,10 +9,11 @@
 
 using namespace tw;
 
-/// Limits of cuTensorMapEncodeTiled (CUDA Driver API).
+/// Limits of cuTensorMapEncodeTiled (CUDA Driver API), and of SPV_INTEL_2d_block_io.
 static constexpr uint64_t kPieceBytes = 16, kMostExtent = uint64_t(1) << 32,
                           kStrideLimit = uint64_t(1) << 40;
 static constexpr uint32_t kMostBoxExtent = 256;
+static constexpr uint64_t kLineBytes = 64, kWordBytes = 4, kBlockLimit = uint64_t(1) << 24;
 
 /// The bits of an integer parameter, negative without a sign; 0 of others.
 static int8_t bitsOf(const ArtifactParameter &parameter) {
@@ -30,9 +31,9 @@ static bool isSize(uint32_t bytes, uint32_t least, uint32_t most) {
 
 bool tw::isWellFormed(const TensorMapRecipe &recipe,
                       std::span<const ArtifactParameter> parameters) {
-  size_t rank = recipe.box.size();
-  bool areOfRank = rank >= 1 && rank <= kMostMapDims && recipe.extents.size() == rank &&
-                   recipe.strides.size() + 1 == rank;
+  size_t rank = recipe.extents.size();
+  bool areOfRank = rank >= 1 && rank <= kMostMapDims && recipe.strides.size() + 1 == rank &&
+                   (recipe.isOfBlocks() ? rank >= 2 : recipe.box.size() == rank);
   auto isOfIntegers = [&](const LaunchProduct &product) {
     return std::ranges::all_of(product.parameters, [&](uint32_t number) {
       return number < parameters.size() && bitsOf(parameters[number]) != 0;
@@ -45,7 +46,8 @@ bool tw::isWellFormed(const TensorMapRecipe &recipe,
          mapElementBytes(recipe.element) != 0 && isSize(recipe.spanBytes, 16, 128) &&
          std::ranges::all_of(
              recipe.box, [](uint32_t extent) { return extent >= 1 && extent <= kMostBoxExtent; }) &&
-         recipe.box[0] * mapElementBytes(recipe.element) <= recipe.spanBytes;
+         (recipe.isOfBlocks() ||
+          recipe.box[0] * mapElementBytes(recipe.element) <= recipe.spanBytes);
 }
 
 TensorMapMaker::TensorMapMaker(std::vector<TensorMapRecipe> recipes,
@@ -88,17 +90,36 @@ static RuntimeError refuse(const std::string &array, const std::string &what,
           ""};
 }
 
-/// The product, or none where it is not in [least, most].
+TensorMapMaker::Limits TensorMapMaker::limitsOfExtent(const TensorMapRecipe &recipe, size_t dim) {
+  if (!recipe.isOfBlocks() || dim > 1)
+    return {1, kMostExtent, 1, "from 1 to 2^32"};
+  if (dim == 1)
+    return {1, kBlockLimit - 1, 1, "from 1 to below 2^24"};
+  return {kLineBytes, kBlockLimit - 1, kWordBytes, "a multiple of 4, from 64 to below 2^24 bytes"};
+}
+
+TensorMapMaker::Limits TensorMapMaker::limitsOfStride(const TensorMapRecipe &recipe, size_t dim,
+                                                      uint64_t rowBytes) {
+  if (!recipe.isOfBlocks())
+    return {kPieceBytes, kStrideLimit - 1, kPieceBytes, "a multiple of 16, from 16 to below 2^40"};
+  if (dim > 1)
+    return {0, kStrideLimit - 1, kLineBytes, "a multiple of 64, from 0 to below 2^40"};
+  return {rowBytes, kBlockLimit - 1, recipe.spanBytes,
+          "a multiple of " + std::to_string(recipe.spanBytes) +
+              ", from its bytes of a row to below 2^24"};
+}
+
+/// The product, or none where it is not within its limits.
 std::optional<uint64_t> TensorMapMaker::compute(const LaunchProduct &product, int64_t scale,
                                                 std::span<const LaunchArgument> arguments,
-                                                uint64_t least, uint64_t most) const {
+                                                const Limits &limits) const {
   int64_t value = product.factor;
   bool isLost = __builtin_mul_overflow(value, scale, &value);
   for (uint32_t number : product.parameters)
     isLost |= __builtin_mul_overflow(value, valueOf(bits[number], arguments[number].bits), &value);
-  if (isLost || value < 0 || uint64_t(value) < least || uint64_t(value) > most)
-    return std::nullopt;
-  return uint64_t(value);
+  bool isWithin = !isLost && value >= 0 && uint64_t(value) >= limits.least &&
+                  uint64_t(value) <= limits.most && uint64_t(value) % limits.divisor == 0;
+  return isWithin ? std::optional(uint64_t(value)) : std::nullopt;
 }
 
 std::optional<RuntimeError> TensorMapMaker::compute(size_t map,
@@ -106,34 +127,41 @@ std::optional<RuntimeError> TensorMapMaker::compute(size_t map,
                                                     TensorMapNumbers &numbers) const {
   const TensorMapRecipe &recipe = all[map];
   const std::string &array = names[recipe.parameter];
-  auto describe = [&](const LaunchProduct &product, int64_t scale) {
-    return ::describe(product, scale, names, [&](uint32_t number) {
+  auto refuseNumber = [&](const char *what, const char *part, size_t dim,
+                          const LaunchProduct &product, int64_t scale, const Limits &limits) {
+    std::string text = describe(product, scale, names, [&](uint32_t number) {
       return valueOf(bits[number], arguments[number].bits);
     });
+    std::string number = std::to_string(dim);
+    return refuse(array, what + number, part + ("[" + number + "]"),
+                  text + ", and has to be " + limits.words);
   };
   numbers = {};
   numbers.base = arguments[recipe.parameter].bits;
-  if (numbers.base % kPieceBytes != 0 || numbers.base == 0)
+  uint64_t baseBytes = recipe.isOfBlocks() ? kLineBytes : kPieceBytes;
+  if (numbers.base % baseBytes != 0 || numbers.base == 0)
     return refuse(array, "its address", "address",
-                  std::to_string(numbers.base) + ", and has to be a multiple of 16, not 0");
+                  std::to_string(numbers.base) + ", and has to be a multiple of " +
+                      std::to_string(baseBytes) + ", not 0");
+  int64_t elementBytes = mapElementBytes(recipe.element);
   for (size_t dim = 0; dim < recipe.extents.size(); ++dim) {
-    std::optional<uint64_t> extent = compute(recipe.extents[dim], 1, arguments, 1, kMostExtent);
+    int64_t scale = recipe.isOfBlocks() && dim == 0 ? elementBytes : 1;
+    Limits limits = limitsOfExtent(recipe, dim);
+    std::optional<uint64_t> extent = compute(recipe.extents[dim], scale, arguments, limits);
     if (!extent)
-      return refuse(array, "its extent along dimension " + std::to_string(dim),
-                    "extent[" + std::to_string(dim) + "]",
-                    describe(recipe.extents[dim], 1) + ", and has to be from 1 to 2^32");
-    numbers.extents[dim] = *extent;
+      return refuseNumber("its extent along dimension ", "extent", dim, recipe.extents[dim], scale,
+                          limits);
+    numbers.extents[dim] = *extent / uint64_t(scale);
   }
-  for (size_t dim = 0; dim < recipe.strides.size(); ++dim) {
-    std::optional<uint64_t> stride = compute(recipe.strides[dim], mapElementBytes(recipe.element),
-                                             arguments, kPieceBytes, kStrideLimit - 1);
-    if (!stride || *stride % kPieceBytes != 0)
-      return refuse(array,
-                    "its bytes from one to the next along dimension " + std::to_string(dim + 1),
-                    "stride[" + std::to_string(dim + 1) + "]",
-                    describe(recipe.strides[dim], mapElementBytes(recipe.element)) +
-                        ", and has to be a multiple of 16, from 16 to below 2^40");
-    numbers.strides[dim] = *stride;
+  uint64_t rowBytes = numbers.extents[0] * uint64_t(elementBytes);
+  for (size_t dim = 1; dim <= recipe.strides.size(); ++dim) {
+    Limits limits = limitsOfStride(recipe, dim, rowBytes);
+    const LaunchProduct &product = recipe.strides[dim - 1];
+    std::optional<uint64_t> stride = compute(product, elementBytes, arguments, limits);
+    if (!stride)
+      return refuseNumber("its bytes from one to the next along dimension ", "stride", dim, product,
+                          elementBytes, limits);
+    numbers.strides[dim - 1] = *stride;
   }
   return std::nullopt;
 }

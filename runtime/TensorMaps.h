@@ -26,8 +26,8 @@ struct LaunchProduct {
   bool operator==(const LaunchProduct &) const = default;
 };
 
-/// Types of an array's elements, by the numbers of CUtensorMapDataType: where boxes are added to it,
-/// floats count as such. Types that are only copied are integers of their size.
+/// Types of an array's elements, by the numbers of CUtensorMapDataType: where boxes are added to
+/// it, floats count as such. Types that are only copied are integers of their size.
 enum class MapElement : uint32_t {
   U8 = 0,
   U16 = 1,
@@ -58,14 +58,18 @@ constexpr uint32_t mapElementBytes(MapElement element) {
 }
 
 /// A map of which each launch gives the numbers. Dimensions are innermost first; the innermost has
-/// stride 1. What boxes have outside of the array is 0.
+/// stride 1. What boxes have outside of the array is 0. Without a box the kernel gets no map: it
+/// loads blocks of the array, and launches check that it can.
 struct TensorMapRecipe {
   uint32_t parameter = 0; // the pointer to the array's first element
   MapElement element = MapElement::U8;
   std::vector<LaunchProduct> extents; // elements
   std::vector<LaunchProduct> strides; // elements, of all dimensions but the innermost
   std::vector<uint32_t> box;          // elements
-  uint32_t spanBytes = 0;             // of a row in shared memory, by which its pieces are swizzled
+  /// The bytes of a row in shared memory, by which its pieces are swizzled. Without a box:
+  /// addresses of the array's rows are multiples of it.
+  uint32_t spanBytes = 0;
+  bool isOfBlocks() const { return box.empty(); }
   bool operator==(const TensorMapRecipe &) const = default;
 };
 
@@ -88,14 +92,23 @@ public:
   const std::vector<TensorMapRecipe> &recipes() const { return all; }
   /// Computes the numbers of a map; an error with Code::TensorMapRefused where no map has them: a
   /// base or stride that is not a multiple of 16 bytes, an extent below 1, a stride that is
-  /// negative or too far (cuTensorMapEncodeTiled).
+  /// negative or too far (cuTensorMapEncodeTiled). Limits of arrays of blocks are those of
+  /// SPV_INTEL_2d_block_io: a base at a multiple of 64 bytes; rows of 64 to below 2^24 bytes, a
+  /// multiple of 4, which do not overlap; fewer than 2^24 rows.
   std::optional<RuntimeError> compute(size_t map, std::span<const LaunchArgument> arguments,
                                       TensorMapNumbers &numbers) const;
 
 private:
+  /// The range of a number of an array, and a divisor of it.
+  struct Limits {
+    uint64_t least, most, divisor;
+    std::string words; // for users
+  };
+  static Limits limitsOfExtent(const TensorMapRecipe &recipe, size_t dim);
+  static Limits limitsOfStride(const TensorMapRecipe &recipe, size_t dim, uint64_t rowBytes);
   std::optional<uint64_t> compute(const LaunchProduct &product, int64_t scale,
-                                  std::span<const LaunchArgument> arguments, uint64_t least,
-                                  uint64_t most) const;
+                                  std::span<const LaunchArgument> arguments,
+                                  const Limits &limits) const;
 
   std::vector<TensorMapRecipe> all;
   std::vector<std::string> names; // of the parameters

@@ -72,6 +72,8 @@ static LogicalResult lowerOperation(Lowering &lowering, Operation *op) {
   }
   if (auto product = dyn_cast<simt::MmaFragmentOp>(op))
     return lowerMmaFragment(lowering, product);
+  if (auto load = dyn_cast<simt::LoadBlockOp>(op))
+    return lowerLoadBlock(lowering, load);
   return lowerEffect(lowering, op) ? success() : refuse(op);
 }
 

@@ -74,6 +74,9 @@ void splitBarriers(Lowering &lowering);
 // LowerMatrix.cpp
 /// Fails where the machine does not have the instruction that a pass has chosen.
 mlir::LogicalResult lowerMmaFragment(Lowering &lowering, simt::MmaFragmentOp op);
+// LowerBlocks.cpp
+/// Fails where the machine does not load the block that a pass has chosen.
+mlir::LogicalResult lowerLoadBlock(Lowering &lowering, simt::LoadBlockOp op);
 // LowerAtomics.cpp
 void lowerAtomic(Lowering &lowering, simt::AtomicOp op);
 // LowerMath.cpp

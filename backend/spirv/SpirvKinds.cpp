@@ -28,6 +28,8 @@ static void addArchFacts(const std::string &name, TargetFacts &facts) {
   facts.sharedBytes = arch->sharedBytes;
   if (arch->largeRegisters)
     facts.options.push_back(gpu::kRegisterLimit.str());
+  if (arch->loadsBlocks)
+    facts.options.push_back("no-tensor-maps");
 }
 
 static TargetKind compiledKind() {
@@ -64,7 +66,9 @@ static TargetKind simulatedKind() {
 static TargetKind installedKind() {
   TargetKind kind = spirvKind("opencl");
   kind.facts.sharedBytes = findSpirvArch("generic16")->sharedBytes; // what most code is made for
-  kind.facts.options.push_back(gpu::kRegisterLimit.str()); // which processors are compiled without
+  // Of Intel's GPUs; code for other devices is compiled without.
+  kind.facts.options.insert(kind.facts.options.end(),
+                            {gpu::kRegisterLimit.str(), "no-tensor-maps"});
   tw::spirv::addInstalledDevices(
       kind, [](const std::string &arch, tw::spirv::DriverAssembler assembler) {
         return makeSpirvTarget(arch, SpirvCode::SpirV, std::move(assembler));

@@ -101,7 +101,9 @@ static gpu::LimitOption registersOption(const SpirvArch &arch) {
 
 void SpirvTarget::addPasses(StagedPasses &passes, const CompileOptions &options) const {
   unsigned numWarps = gpu::numWarpsOf(options);
-  SpirvChoices choices{.roundsSeparately = hasExtraOption(options, "no-fusion")}, large = choices;
+  SpirvChoices choices{.roundsSeparately = hasExtraOption(options, "no-fusion"),
+                       .loadsBlocks = !hasExtraOption(options, "no-tensor-maps")},
+      large = choices;
   large.hasLargeRegisters = true;
   auto describer = [&arch = arch](const SpirvChoices &choices) {
     return [&arch, choices](MLIRContext &context) { return describeSpirv(context, arch, choices); };
@@ -137,7 +139,8 @@ static void allowExtensions() {
   if (allowed && allowed->getNumOccurrences() == 0)
     allowed->addOccurrence(0, "spirv-ext",
                            "+SPV_INTEL_subgroup_matrix_multiply_accumulate,"
-                           "+SPV_INTEL_split_barrier");
+                           "+SPV_INTEL_split_barrier,"
+                           "+SPV_INTEL_2d_block_io");
 }
 
 /// Begins to generate SPIR-V, in one thread at a time: LLVM 22 keeps the module's state in static

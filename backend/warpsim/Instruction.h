@@ -228,7 +228,8 @@ enum class WaveOp : uint8_t {
   WriteLane,
   Ballot,
   Matrix,
-  TransposeRows // what ds_read_b64_tr_b16 and ds_load_tr16_b128 do to what their lanes have read
+  TransposeRows, // what ds_read_b64_tr_b16 and ds_load_tr16_b128 do to what their lanes have read
+  CheckBlock     // that an array is one that blocks are loaded from
 };
 
 enum class Compare : uint8_t {

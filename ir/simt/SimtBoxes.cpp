@@ -50,15 +50,21 @@ LogicalResult TensorMapAttr::verify(function_ref<InFlightDiagnostic()> emitError
                                     Type element, ArrayRef<LaunchProductAttr> extents,
                                     ArrayRef<LaunchProductAttr> strides, ArrayRef<int64_t> box,
                                     unsigned span) {
-  if (box.size() < 2 || box.size() > kMostMapRank)
+  size_t rank = box.empty() ? extents.size() : box.size();
+  if (rank < 2 || rank > kMostMapRank)
     return emitError() << "a tensor map has 2 to " << kMostMapRank << " dimensions";
-  if (extents.size() != box.size() || strides.size() + 1 != box.size())
+  if (extents.size() != rank || strides.size() + 1 != rank)
     return emitError() << "a tensor map has an extent for each dimension, and strides for all but "
                           "the first";
   if (llvm::any_of(box, [](int64_t extent) { return extent < 1 || extent > kMostBoxExtent; }))
     return emitError() << "boxes have extents of 1 to " << kMostBoxExtent;
   if (!element.isIntOrFloat() || element.getIntOrFloatBitWidth() % 8 != 0)
     return emitError() << "elements of a tensor map have whole bytes";
+  if (box.empty())
+    return span == 16 || span == 64
+               ? success()
+               : emitError()
+                     << "rows of an array without boxes begin at multiples of 16 or 64 bytes";
   if (!llvm::isPowerOf2_32(span) || span < 16 || span > 128 ||
       box[0] * elementBytes(element) != span)
     return emitError() << "rows of a box are the span, of 16, 32, 64 or 128 bytes";

@@ -41,14 +41,17 @@ def Simt_TensorMapAttr : AttrDef<Simt_Dialect, "TensorMap"> {
   let description = [{
     The array begins where the pointer `argument` of the kernel does. Its dimensions are listed the innermost first,
     whose elements are neighbours; the `strides` of the others count in elements. A `box` lies in shared memory in rows of
-    `span_bytes`, whose pieces of 16 bytes are swizzled as in `ir/layout/OperandSlabs`.
+    `span_bytes`, whose pieces of 16 bytes are swizzled as in `ir/layout/OperandSlabs`. Without a box the
+    kernel gets no map: it loads blocks of the array (`simt.load_blocks`), whose rows begin at multiples of the span, of
+    16 or 64 bytes. A launch checks that it can.
   }];
   let parameters = (ins "unsigned":$argument, "::mlir::Type":$elementType,
     ArrayRefParameter<"::tw::simt::LaunchProductAttr">:$extents, ArrayRefParameter<"::tw::simt::LaunchProductAttr">:$strides,
-    ArrayRefParameter<"int64_t">:$box, "unsigned":$span_bytes);
+    OptionalArrayRefParameter<"int64_t">:$box, "unsigned":$span_bytes);
   let assemblyFormat = "`<` $argument `of` $elementType `extents` `[` $extents `]` `strides` `[` $strides `]` `box` `[` $box `]` `span` $span_bytes `>`";
   let extraClassDeclaration = [{
-    unsigned getRank() const { return getBox().size(); }
+    unsigned getRank() const { return getExtents().size(); }
+    bool isOfBlocks() const { return getBox().empty(); }
   }];
   let genVerifyDecl = 1;
 }

@@ -240,6 +240,20 @@ def Simt_MmaOp : Simt_PureOp<"mma", [AllTypesMatch<["acc", "result"]>]> {
   let hasVerifier = 1;
 }
 
+def Simt_LoadBlocksOp : Simt_Op<"load_blocks", [MemoryEffects<[MemRead]>]> {
+  let summary = "a box of a strided array, which warps load in blocks; what lies outside of the array is 0";
+  let description = [{
+    `base` is the first element of the array: `height` rows of `width` elements, `pitch` elements apart. The box begins at
+    element `x` of row `y`; its rows run along dimension `dim` of the tile. `layout` is that of the tile, which repeats that
+    of the `block` (`#tile.block`).
+  }];
+  let arguments = (ins Tile_PtrLike:$base, I32:$width, I32:$height, I32:$pitch, I32:$x, I32:$y,
+    Tile_BlockAttr:$block, I32Attr:$dim, Tile_LayoutAttr:$layout);
+  let results = (outs Tile_Tile:$result);
+  let assemblyFormat = "$base `[` $x `,` $y `]` `of` $width `x` $height `pitch` $pitch `by` $block `along` $dim `in` $layout attr-dict `:` type($base) `->` type($result)";
+  let hasVerifier = 1;
+}
+
 def Simt_MmaAsyncOp : Simt_Op<"mma_async", [MemoryEffects<[MemRead, MemWrite]>, AllTypesMatch<["acc", "result"]>]> {
   let summary = "start acc + a * b by matrix instructions of several warps, which read b from shared memory";
   let description = [{
@@ -462,6 +476,18 @@ def Simt_LoadTransposedOp : Simt_Op<"load_transposed", [MemoryEffects<[MemRead]>
   let arguments = (ins AnyType:$address);
   let results = (outs Variadic<I32>:$results);
   let assemblyFormat = "$address attr-dict `:` type($address) `->` type($results)";
+}
+
+def Simt_LoadBlockOp : Simt_Op<"load_block", [MemoryEffects<[MemRead]>]> {
+  let summary = "the warp loads a block of an array: this lane's registers, 0 for what lies outside of the array";
+  let description = [{
+    The array begins at `base`: `height` rows of `width` elements, `pitch` elements apart. The block begins at element `x` of
+    row `y`; all are the same in all lanes. Registers in the order of its fragment, packed into words of 32 bits.
+  }];
+  let arguments = (ins AnyType:$base, I32:$width, I32:$height, I32:$pitch, I32:$x, I32:$y, Tile_BlockAttr:$block);
+  let results = (outs Variadic<I32>:$results);
+  let assemblyFormat = "$base `[` $x `,` $y `]` `of` $width `x` $height `pitch` $pitch `by` $block attr-dict `:` type($base) `->` type($results)";
+  let hasVerifier = 1;
 }
 
 def Simt_MmaFragmentOp : Simt_PureOp<"mma_fragment", [AttrSizedOperandSegments]> {

@@ -103,7 +103,8 @@ LogicalResult TargetAttr::verify(function_ref<InFlightDiagnostic()> emitError, u
                                  unsigned maxWarps, unsigned vectorBits, unsigned lineBytes,
                                  unsigned sectorBytes, unsigned banks, unsigned bankBytes,
                                  ArrayRef<tw::SharedPhase> phases, ArrayRef<MmaAttr> instructions,
-                                 ArrayRef<AsyncMmaAttr>, ArrayRef<CopyAttr>, ArrayRef<Feature>) {
+                                 ArrayRef<AsyncMmaAttr>, ArrayRef<CopyAttr>,
+                                 ArrayRef<BlockAttr> blocks, ArrayRef<Feature>) {
   if (!llvm::isPowerOf2_32(warpSize) || warpSize > 1u << tw::SharedPhase::kMostLaneBits)
     return emitError() << "warp_size is a power of two up to 64";
   if (!llvm::isPowerOf2_32(maxWarps) || maxWarps > kMostWarps)
@@ -126,6 +127,28 @@ LogicalResult TargetAttr::verify(function_ref<InFlightDiagnostic()> emitError, u
              << "matrix instructions of a warp have eight columns or more, and 16 bytes or more "
                 "along k";
   }
+  for (BlockAttr block : blocks)
+    if (parseFragment(block.getFragment())->lanes.size() != llvm::Log2_32(warpSize))
+      return emitError() << "fragments of blocks are for warps of warp_size lanes";
+  return success();
+}
+
+LogicalResult BlockAttr::verify(function_ref<InFlightDiagnostic()> emitError, unsigned m,
+                                unsigned n, unsigned bits, BlockUse, StringRef text) {
+  if (bits != 8 && bits != 16 && bits != 32)
+    return emitError() << "elements of a block have 8, 16 or 32 bits";
+  std::optional<Fragment> fragment = parseFragment(text);
+  if (!llvm::isPowerOf2_32(m) || !llvm::isPowerOf2_32(n) || !fragment)
+    return emitError() << "a block has powers of two of rows and columns, and a fragment";
+  SmallVector<FragmentBit> all(fragment->registers);
+  all.append(fragment->lanes);
+  size_t numBits = llvm::Log2_32(m) + llvm::Log2_32(n);
+  for (auto [dim, extent] : {std::pair('m', m), std::pair('n', n)})
+    for (unsigned bit = 0; bit < llvm::Log2_32(extent); ++bit)
+      if (llvm::count(all, FragmentBit{dim, bit}) != 1)
+        return emitError() << "the fragment holds each bit of rows (m) and columns (n) once";
+  if (all.size() != numBits || (bits << fragment->registers.size()) % 32 != 0)
+    return emitError() << "the fragment holds whole words of 32 bits, and nothing else";
   return success();
 }
 

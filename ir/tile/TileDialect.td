@@ -119,6 +119,21 @@ def Tile_CopyAttr : AttrDef<Tile_Dialect, "Copy"> {
   let genVerifyDecl = 1;
 }
 
+def Tile_BlockUse : I32EnumAttr<"BlockUse", "the operand of matrix instructions that a block is a part of", [
+    I32EnumAttrCase<"A", 0, "a">, I32EnumAttrCase<"B", 1, "b">
+    ]> { let cppNamespace = "::tw::tile"; let genSpecializedAttr = 0; }
+def Tile_BlockAttr : AttrDef<Tile_Dialect, "Block"> {
+  let mnemonic = "block";
+  let summary = "a block of a strided array that a warp loads into its registers by one instruction";
+  let description = [{
+    `m` rows of `n` neighbours in memory, elements of `bits`, which become (a part of) operand `use` of matrix
+    instructions. The fragment says where a warp holds them, in the words of MmaAttr. What lies outside of the array is 0.
+  }];
+  let parameters = (ins "unsigned":$m, "unsigned":$n, "unsigned":$bits, EnumParameter<Tile_BlockUse>:$use, StringRefParameter<>:$fragment);
+  let assemblyFormat = "`<` $m `x` $n `,` $bits `bits` `of` $use `in` $fragment `>`";
+  let genVerifyDecl = 1;
+}
+
 def Tile_Feature : I32EnumAttr<"Feature", "what a machine can do beyond what all can, or is asked to", [
     I32EnumAttrCase<"LoadMatrix", 0, "load_matrix">, I32EnumAttrCase<"Float8Casts", 1, "float8_casts">,
     I32EnumAttrCase<"AtomicBF16", 2, "atomic_bf16">, I32EnumAttrCase<"SeparateRounding", 3, "separate_rounding">,
@@ -137,7 +152,8 @@ def Tile_TargetAttr : AttrDef<Tile_Dialect, "Target"> {
     CTA; `vector_bits` of the widest memory access of a lane; `line_bytes` that global memory keeps together, of which
     it delivers `sector_bytes` at least; shared memory of `banks` that give `bank_bytes` each at a time, to lanes one
     after the other where `phases` do not say otherwise; `mma` instructions, and those of several warps, `async_mma`; `copies` that run by
-    themselves (without any, data goes through registers); `features`: `load_matrix` (simt.load_matrix), `store_matrix`
+    themselves (without any, data goes through registers); `blocks` of arrays that a warp loads into its registers, the
+    preferred ones first; `features`: `load_matrix` (simt.load_matrix), `store_matrix`
     (simt.store_matrix), `load_transposed` (simt.load_transposed), `float8_casts` (converts pairs of 8-bit floats from
     and to f16, and from f32), `atomic_bf16` (adds), `separate_rounding` (a choice of the launch: sums and products of
     floats keep a rounding each, none becomes an FMA), `dependent_launches` (a launch may begin before those that it
@@ -147,11 +163,12 @@ def Tile_TargetAttr : AttrDef<Tile_Dialect, "Target"> {
     "unsigned":$max_warps, "unsigned":$vector_bits, "unsigned":$line_bytes, "unsigned":$sector_bytes, "unsigned":$banks,
     "unsigned":$bank_bytes, OptionalArrayRefParameter<"::tw::SharedPhase">:$phases,
     OptionalArrayRefParameter<"::tw::tile::MmaAttr">:$mma, OptionalArrayRefParameter<"::tw::tile::AsyncMmaAttr">:$async_mma,
-    OptionalArrayRefParameter<"::tw::tile::CopyAttr">:$copies, OptionalArrayRefParameter<"::tw::tile::Feature">:$features);
+    OptionalArrayRefParameter<"::tw::tile::CopyAttr">:$copies, OptionalArrayRefParameter<"::tw::tile::BlockAttr">:$blocks,
+    OptionalArrayRefParameter<"::tw::tile::Feature">:$features);
   let assemblyFormat = [{
     `<` struct($warp_size, $shared_bytes, $registers, $spare_registers, $max_warps, $vector_bits, $line_bytes, $sector_bytes,
       $banks, $bank_bytes, custom<Listed>($phases), custom<Listed>($mma), custom<Listed>($async_mma), custom<Listed>($copies),
-      custom<Listed>($features)) `>`
+      custom<Listed>($blocks), custom<Listed>($features)) `>`
   }];
   let genVerifyDecl = 1;
 }

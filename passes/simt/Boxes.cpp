@@ -269,9 +269,11 @@ std::optional<BoxPlace> BoxReader::read() {
   if (!readPointers(tile) || (mask && !readMask(mask)) || !readWraps(tile->wraps) ||
       !checkStrides() || !checkCoordinates())
     return std::nullopt;
-  BoxPlace place{describe(), {}};
-  for (const MapDim &dim : dims)
+  BoxPlace place{describe(), {}, {}};
+  for (const MapDim &dim : dims) {
     place.coordinates.push_back(dim.coordinate);
+    place.hasExtent.push_back(dim.extent.has_value());
+  }
   return place;
 }
 
@@ -310,6 +312,24 @@ Value tw::simt::emitCoordinate(OpBuilder &builder, Location loc, const Polynomia
     sum = sum ? arith::AddIOp::create(builder, loc, sum, product).getResult() : product;
   }
   return sum ? sum : constant(0);
+}
+
+Value tw::simt::emitProduct(OpBuilder &builder, Location loc, Operation *op,
+                            LaunchProductAttr product, Type type) {
+  auto kernel = op->getParentOfType<FunctionOpInterface>();
+  unsigned bits = type.getIntOrFloatBitWidth();
+  Value result =
+      arith::ConstantOp::create(builder, loc, builder.getIntegerAttr(type, product.getFactor()));
+  for (unsigned number : product.getArguments()) {
+    Value argument = kernel.getArgument(number);
+    unsigned ownBits = argument.getType().getIntOrFloatBitWidth();
+    if (ownBits < bits)
+      argument = arith::ExtSIOp::create(builder, loc, type, argument);
+    else if (ownBits > bits)
+      argument = arith::TruncIOp::create(builder, loc, type, argument);
+    result = arith::MulIOp::create(builder, loc, result, argument);
+  }
+  return result;
 }
 
 int32_t tw::simt::addTensorMap(ModuleOp module, TensorMapAttr map) {

@@ -14,10 +14,12 @@ namespace tw::simt {
 struct BoxPlace {
   TensorMapAttr map;
   llvm::SmallVector<Polynomial> coordinates; // the innermost dimension first
+  llvm::SmallVector<bool> hasExtent; // by dimension: else the kernel does not say where it ends
 };
 
-/// Reads a load, whose masked elements are 0, as that of a box, which lies in `slabs`; none where it
-/// is not known to be one, for the reason in `obstacle`. A launch still refuses arrays that no map describes.
+/// Reads a load, whose masked elements are 0, as that of a box, which lies in `slabs`; none where
+/// it is not known to be one, for the reason in `obstacle`. A launch still refuses arrays that no
+/// map describes.
 std::optional<BoxPlace> boxOfLoad(const IndexFacts &facts, tile::LoadOp load,
                                   const OperandSlabs &slabs, llvm::StringRef &obstacle);
 /// The same of a store, or of an atomic whose result nobody uses.
@@ -34,6 +36,10 @@ bool mayOrder(mlir::Operation *op);
 /// Emits a coordinate in 32 bits.
 mlir::Value emitCoordinate(mlir::OpBuilder &builder, mlir::Location loc,
                            const Polynomial &coordinate);
+
+/// Emits a number that a launch gives the kernel of `op`, in bits of `type`.
+mlir::Value emitProduct(mlir::OpBuilder &builder, mlir::Location loc, mlir::Operation *op,
+                        LaunchProductAttr product, mlir::Type type);
 
 /// Returns the number of a tensor map, which the module has from now on.
 int32_t addTensorMap(mlir::ModuleOp module, TensorMapAttr map);

@@ -228,13 +228,28 @@ static int tw_cl_fits(void *device, const struct tw_gpu_code *code) {
   return 0;
 }
 
-/* The code for the very machine where there is some, else that for any device. */
-static const struct tw_gpu_code *tw_cl_choose(const struct tw_variant *variant, void *device) {
+/* Whether code can load blocks of the arrays of a launch. */
+static int tw_cl_loads_blocks(const struct tw_gpu_code *code, const uint64_t *values) {
+  struct tw_map_numbers unused;
+  for (unsigned i = 0; i < code->num_maps; ++i)
+    if (!tw_compute_map(&code->maps[i], values, &unused))
+      return 0;
+  return 1;
+}
+
+/* The code for the very machine where there is some, else that for any device. That which loads
+ * blocks of arrays comes before that without, which is the only one where `is_plain`. */
+static const struct tw_gpu_code *tw_cl_choose(const struct tw_gpu_launch *job, void *device,
+                                              int is_plain) {
   const struct tw_gpu_code *chosen = NULL;
-  for (unsigned i = 0; i < variant->num_gpu; ++i)
-    if (tw_cl_fits(device, &variant->gpu[i]) &&
-        (!chosen || (variant->gpu[i].last_version && !chosen->last_version)))
-      chosen = &variant->gpu[i];
+  for (unsigned i = 0; i < job->variant->num_gpu; ++i) {
+    const struct tw_gpu_code *code = &job->variant->gpu[i];
+    int is_allowed =
+        is_plain ? code->num_maps == 0 : !job->grid || tw_cl_loads_blocks(code, job->values);
+    if (is_allowed && tw_cl_fits(device, code) &&
+        (!chosen || (code->last_version && !chosen->last_version)))
+      chosen = code;
+  }
   return chosen;
 }
 
@@ -346,8 +361,8 @@ static void tw_cl_release(struct tw_cl_code *built) {
 
 /* The code of a variant in a context, built now where it was not; null with an error. */
 static struct tw_cl_code *tw_cl_load(const struct tw_gpu_launch *job, void *context, void *device,
-                                     struct tilewright_error *error) {
-  const struct tw_gpu_code *code = tw_cl_choose(job->variant, device);
+                                     int is_plain, struct tilewright_error *error) {
+  const struct tw_gpu_code *code = tw_cl_choose(job, device, is_plain);
   char name[64] = "unknown";
   for (struct tw_cl_code *built = tw_cl.codes; built; built = built->next)
     if (built->context == context && built->code == code)
@@ -443,7 +458,9 @@ static int tw_cl_begin(const struct tw_gpu_launch *job, int number, void **event
   }
   struct tilewright_error told = {TILEWRIGHT_DRIVER, ""};
   error = error ? error : &told;
-  struct tw_cl_code *built = tw_cl_load(job, context, id, error);
+  struct tw_cl_code *built = tw_cl_load(job, context, id, /*is_plain=*/0, error);
+  if (built && !job->grid && built->code->num_maps) /* a launch may take either */
+    built = tw_cl_load(job, context, id, /*is_plain=*/1, error);
   if (!built)
     return error->code;
   return job->grid ? tw_cl_enqueue(job, built, queue, job->stream ? NULL : event, error)

@@ -53,7 +53,8 @@ struct tw_product {
 };
 
 /* A tensor map of which each launch gives the numbers: TensorMapRecipe in runtime/TensorMaps.h.
- * Dimensions are innermost first; the innermost has stride 1. */
+ * Dimensions are innermost first; the innermost has stride 1. Without a box (0) the code loads
+ * blocks of the array, and gets no map. */
 enum { TW_MAX_RANK = 5 };
 struct tw_map {
   unsigned argument; /* the array */

@@ -16,35 +16,54 @@ static int64_t tw_factor_value(const struct tw_factor *factor, const uint64_t *v
   return factor->bits < 0 ? (int64_t)(value >> shift) : (int64_t)value >> shift;
 }
 
-/* `scale` times the product. Returns 0 where it is not from `least` to `most`. */
+/* What a number of an array has to be. */
+struct tw_limits {
+  uint64_t least, most, divisor;
+};
+
+/* `scale` times the product. Returns 0 where it is not within its limits. */
 static int tw_multiply(const struct tw_product *product, int64_t scale, const uint64_t *values,
-                       uint64_t least, uint64_t most, uint64_t *result) {
+                       struct tw_limits limits, uint64_t *result) {
   int64_t value = product->factor;
   int is_lost = __builtin_mul_overflow(value, scale, &value);
   for (unsigned i = 0; i < product->num_arguments; ++i)
     is_lost |=
         __builtin_mul_overflow(value, tw_factor_value(&product->arguments[i], values), &value);
   *result = (uint64_t)value;
-  return !is_lost && value >= 0 && *result >= least && *result <= most;
+  return !is_lost && value >= 0 && *result >= limits.least && *result <= limits.most &&
+         *result % limits.divisor == 0;
 }
 
 /* Computes the numbers of a map. Returns 0 where no map describes the array: its base or a stride
- * is not a multiple of 16 bytes, an extent is below 1, a stride is 0, negative or too far. */
+ * is not a multiple of 16 bytes, an extent is below 1, a stride is 0, negative or too far
+ * (cuTensorMapEncodeTiled). Arrays of blocks: SPV_INTEL_2d_block_io. */
 static int tw_compute_map(const struct tw_map *map, const uint64_t *values,
                           struct tw_map_numbers *numbers) {
-  const uint64_t piece_bytes = 16, most_extent = UINT64_C(1) << 32,
-                 stride_limit = UINT64_C(1) << 40; /* of cuTensorMapEncodeTiled */
+  const uint64_t piece = 16, line = 64, word = 4, block_limit = UINT64_C(1) << 24,
+                 stride_limit = UINT64_C(1) << 40;
+  const struct tw_limits of_extent = {1, UINT64_C(1) << 32, 1}, row = {line, block_limit - 1, word},
+                         rows = {1, block_limit - 1, 1};
+  int is_of_blocks = map->box[0] == 0;
   memset(numbers, 0, sizeof(*numbers));
   numbers->base = values[map->argument];
-  if (numbers->base % piece_bytes || numbers->base == 0)
+  if (numbers->base % (is_of_blocks ? line : piece) || numbers->base == 0)
     return 0;
-  for (unsigned i = 0; i < map->rank; ++i)
-    if (!tw_multiply(&map->extents[i], 1, values, 1, most_extent, &numbers->extents[i]))
+  for (unsigned i = 0; i < map->rank; ++i) {
+    unsigned scale = is_of_blocks && i == 0 ? map->element_bytes : 1;
+    struct tw_limits limits = is_of_blocks && i < 2 ? (i == 0 ? row : rows) : of_extent;
+    if (!tw_multiply(&map->extents[i], scale, values, limits, &numbers->extents[i]))
       return 0;
-  for (unsigned i = 0; i + 1 < map->rank; ++i)
-    if (!tw_multiply(&map->strides[i], map->element_bytes, values, piece_bytes, stride_limit - 1,
-                     &numbers->strides[i]) ||
-        numbers->strides[i] % piece_bytes)
+    numbers->extents[i] /= scale;
+  }
+  for (unsigned i = 0; i + 1 < map->rank; ++i) {
+    struct tw_limits limits = {piece, stride_limit - 1, piece},
+                     of_rows = {numbers->extents[0] * map->element_bytes, block_limit - 1,
+                                map->span_bytes},
+                     further = {0, stride_limit - 1, line};
+    if (is_of_blocks)
+      limits = i == 0 ? of_rows : further;
+    if (!tw_multiply(&map->strides[i], map->element_bytes, values, limits, &numbers->strides[i]))
       return 0;
+  }
   return 1;
 }

@@ -84,6 +84,34 @@ func.func @pointer_to_vector(%p: !tile.ptr<vector<4xf32>>)
 #t = #tile.target<warp_size = 32, shared_bytes = 1024, registers = 255, spare_registers = 32, max_warps = 32, vector_bits = 128, line_bytes = 128, sector_bytes = 32, banks = 32, bank_bytes = 4, copies = [#tile.copy<each_lane of [4] by group>]>
 
 // -----
+// expected-error @+1 {{elements of a block have 8, 16 or 32 bits}}
+#b = #tile.block<8 x 16, 64 bits of a in "m0 m1 m2 | n0 n1 n2 n3">
+
+// -----
+// expected-error @+1 {{a block has powers of two of rows and columns, and a fragment}}
+#b = #tile.block<6 x 16, 16 bits of a in "m0 m1 m2 | n0 n1 n2 n3">
+
+// -----
+// expected-error @+1 {{a block has powers of two of rows and columns, and a fragment}}
+#b = #tile.block<8 x 16, 16 bits of a in "rows">
+
+// -----
+// expected-error @+1 {{the fragment holds each bit of rows (m) and columns (n) once}}
+#b = #tile.block<8 x 16, 16 bits of a in "m0 m1 m1 | n0 n1 n2 n3">
+
+// -----
+// expected-error @+1 {{the fragment holds whole words of 32 bits, and nothing else}}
+#b = #tile.block<8 x 16, 16 bits of a in "m0 m1 m2 k0 | n0 n1 n2 n3">
+
+// -----
+// expected-error @+1 {{the fragment holds whole words of 32 bits, and nothing else}}
+#b = #tile.block<1 x 16, 16 bits of a in "| n0 n1 n2 n3">
+
+// -----
+// expected-error @+1 {{fragments of blocks are for warps of warp_size lanes}}
+#t = #tile.target<warp_size = 32, shared_bytes = 1024, registers = 255, spare_registers = 32, max_warps = 32, vector_bits = 128, line_bytes = 128, sector_bytes = 32, banks = 32, bank_bytes = 4, blocks = [<8 x 16, 16 bits of a in "m0 m1 m2 | n0 n1 n2 n3">]>
+
+// -----
 // expected-error @+1 {{expected one of [load_matrix, float8_casts, atomic_bf16, separate_rounding, load_transposed, fma, scale_by_power, store_matrix, dependent_launches, early_launch, load_transposed_8x8] for what a machine can do beyond what all can, or is asked to, got: load_matrices}}
 #t = #tile.target<warp_size = 32, shared_bytes = 1024, registers = 255, spare_registers = 32, max_warps = 32, vector_bits = 128, line_bytes = 128, sector_bytes = 32, banks = 32, bank_bytes = 4, features = [load_matrices]>
 

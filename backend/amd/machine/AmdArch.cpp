@@ -156,5 +156,5 @@ tile::TargetAttr tw::describeAmd(mlir::MLIRContext &context, const AmdArch &arch
                                /*vector_bits=*/128, /*line_bytes=*/128, /*sector_bytes=*/64,
                                /*banks=*/32, /*bank_bytes=*/4, phasesOf(arch),
                                amd::matrixInstructions(context, arch, choices.matrixExtent),
-                               /*async_mma=*/{}, copies, features);
+                               /*async_mma=*/{}, copies, /*blocks=*/{}, features);
 }

@@ -187,5 +187,5 @@ tile::TargetAttr tw::describeNvidia(mlir::MLIRContext &context, const NvidiaArch
                                /*spare_registers=*/52, /*max_warps=*/32, /*vector_bits=*/128,
                                /*line_bytes=*/128, /*sector_bytes=*/32, /*banks=*/32,
                                /*bank_bytes=*/4, /*phases=*/{}, mmaInstructions(builder, arch),
-                               asyncMma, copies, features);
+                               asyncMma, copies, /*blocks=*/{}, features);
 }

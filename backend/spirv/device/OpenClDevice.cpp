@@ -25,8 +25,9 @@ struct ParameterForm {
 
 class LoadedOpenClKernel final : public LoadedKernel {
 public:
-  explicit LoadedOpenClKernel(std::shared_ptr<OpenClContext> context)
-      : context(std::move(context)) {}
+  LoadedOpenClKernel(std::shared_ptr<OpenClContext> context, const Artifact &artifact)
+      : context(std::move(context)), name(artifact.symbol), parameters(artifact.parameters),
+        arrays(artifact.tensorMaps, artifact.parameters) {}
   ~LoadedOpenClKernel() override {
     if (handle)
       context->call().releaseKernel(handle);
@@ -36,8 +37,9 @@ public:
   const std::shared_ptr<OpenClContext> context;
   std::unique_ptr<OpenClProgram> program;
   ClHandle handle = nullptr;
-  std::string name;
-  std::vector<ArtifactParameter> parameters;
+  const std::string name;
+  const std::vector<ArtifactParameter> parameters;
+  const TensorMapMaker arrays; // that it loads blocks of
   std::vector<ParameterForm> forms;
   unsigned numThreads = 1;
   bool hasFailureWord = false;    // a last parameter, by which a failed assertion shows
@@ -99,9 +101,7 @@ static std::optional<RuntimeError> prepare(LoadedOpenClKernel &kernel, const Art
 }
 
 std::shared_ptr<LoadedKernel> OpenClDevice::load(const Artifact &artifact, RuntimeError &error) {
-  auto kernel = std::make_shared<LoadedOpenClKernel>(context);
-  kernel->name = artifact.symbol;
-  kernel->parameters = artifact.parameters;
+  auto kernel = std::make_shared<LoadedOpenClKernel>(context, artifact);
   for (const ArtifactParameter &parameter : artifact.parameters)
     kernel->forms.push_back(formOf(parameter.type));
   kernel->numThreads = unsigned(std::max<int64_t>(1, gpu::resourceOf(artifact, "threads", 1)));
@@ -150,7 +150,13 @@ static std::optional<RuntimeError> checkLaunch(const LoadedOpenClKernel &kernel,
                             " asks for a cooperative grid, and OpenCL does "
                             "not say which programs run at the same time",
                         "launch one kernel for each phase"};
-  return checkAddresses(kernel, arguments);
+  if (auto error = checkAddresses(kernel, arguments))
+    return error;
+  TensorMapNumbers unused; // which the kernel computes by itself
+  for (size_t i = 0; i < kernel.arrays.recipes().size(); ++i)
+    if (auto error = kernel.arrays.compute(i, arguments, unused))
+      return error;
+  return std::nullopt;
 }
 
 /// Gives the driver one argument; its result, and the name of its function.

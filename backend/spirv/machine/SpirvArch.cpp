@@ -1,5 +1,6 @@
 // The machines behind OpenCL that Tilewright compiles for, as rows of facts.
 #include "backend/spirv/machine/SpirvArch.h"
+#include "backend/spirv/machine/SpirvBlocks.h"
 #include "backend/spirv/machine/SpirvMatrices.h"
 #include "ir/tile/Tile.h"
 
@@ -47,6 +48,7 @@ static constexpr SpirvArch kArchs[] = {
      .lineBytes = 64,
      .dividesCorrectly = true,
      .splitsBarriers = true,
+     .loadsBlocks = true,
      .matrixUnit = MatrixUnit::Tf32,
      .firstVersion = versionOf(20, 0),
      .lastVersion = versionOf(21, 0) - 1},
@@ -60,6 +62,7 @@ static constexpr SpirvArch kArchs[] = {
      .lineBytes = 64,
      .dividesCorrectly = true,
      .splitsBarriers = true,
+     .loadsBlocks = true,
      .matrixUnit = MatrixUnit::Tf32,
      .firstVersion = versionOf(12, 60),
      .lastVersion = versionOf(12, 62) - 1},
@@ -81,11 +84,13 @@ tile::TargetAttr tw::describeSpirv(mlir::MLIRContext &context, const SpirvArch &
     features.push_back(tile::Feature::SeparateRounding);
   unsigned registers = choices.hasLargeRegisters ? arch.largeRegisters : arch.registers;
   unsigned threads = choices.hasLargeRegisters ? arch.maxThreadsOfLarge : arch.maxThreads;
-  return tile::TargetAttr::get(&context, arch.warpSize, arch.sharedBytes, registers,
-                               /*spare_registers=*/registers / 4,
-                               /*max_warps=*/threads / arch.warpSize,
-                               /*vector_bits=*/128, arch.lineBytes, /*sector_bytes=*/arch.lineBytes,
-                               /*banks=*/32, /*bank_bytes=*/4, /*phases=*/{},
-                               spirv::matrixInstructions(context, arch),
-                               /*async_mma=*/{}, /*copies=*/{}, features);
+  return tile::TargetAttr::get(
+      &context, arch.warpSize, arch.sharedBytes, registers,
+      /*spare_registers=*/registers / 4,
+      /*max_warps=*/threads / arch.warpSize,
+      /*vector_bits=*/128, arch.lineBytes, /*sector_bytes=*/arch.lineBytes,
+      /*banks=*/32, /*bank_bytes=*/4, /*phases=*/{}, spirv::matrixInstructions(context, arch),
+      /*async_mma=*/{}, /*copies=*/{},
+      choices.loadsBlocks ? spirv::blockLoads(context, arch) : llvm::SmallVector<tile::BlockAttr>(),
+      features);
 }

@@ -31,6 +31,7 @@ struct SpirvArch {
   unsigned lineBytes;             // that global memory keeps together
   bool dividesCorrectly = false;  // float32, and its square roots, where a build asks for it
   bool splitsBarriers = false;    // into arriving and waiting
+  bool loadsBlocks = false;       // of arrays, by a subgroup of 16
   MatrixUnit matrixUnit = MatrixUnit::None; // of which a subgroup is one row of sums
   /// The versions of the Intel GPUs that are this machine (CL_DEVICE_IP_VERSION_INTEL); 0: any
   /// device may be.
@@ -51,6 +52,7 @@ const SpirvArch *findSpirvArch(llvm::StringRef name);
 struct SpirvChoices {
   bool roundsSeparately = false;  // `separate_rounding`
   bool hasLargeRegisters = false; // of those that the machine has
+  bool loadsBlocks = true;        // where the machine does
 };
 
 /// The facts that passes see as the module attribute `tile.target`.

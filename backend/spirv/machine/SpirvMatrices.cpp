@@ -66,7 +66,8 @@ static std::string fragment(StringRef registers, StringRef lanes) {
 
 /// A and B hold the depth alike, so that its bits may be named in any order. Lanes hold the lowest
 /// bits and components the highest: then the sums of one product are the rows of the next without a
-/// move, since lanes hold columns of the sums.
+/// move, since lanes hold columns of the sums. Where blocks of arrays are loaded, components hold
+/// neighbours, as memory does.
 static MatrixInstruction makeInstruction(MLIRContext &context, const SpirvArch &arch,
                                          const Types &types, unsigned m) {
   Type a = typeOf(context, types.a), b = typeOf(context, types.b);
@@ -77,9 +78,11 @@ static MatrixInstruction makeInstruction(MLIRContext &context, const SpirvArch &
   // Lanes beyond those of a row of components have the next row, or nothing of use.
   unsigned depthLanes = depth - packed, moreLanes = llvm::Log2_32(n) - depthLanes;
   unsigned rowLanes = std::min(moreLanes, rows);
-  std::string inComponent = bits('k', depthLanes, packed);
+  unsigned firstOfLanes = arch.loadsBlocks ? packed : 0;
+  std::string inComponent = bits('k', arch.loadsBlocks ? 0 : depthLanes, packed);
+  std::string acrossLanes = bits('k', firstOfLanes, depthLanes);
   std::string registersOfA = inComponent + bits('m', rowLanes, rows - rowLanes);
-  std::string lanesOfA = bits('k', 0, depthLanes) + bits('m', 0, rowLanes);
+  std::string lanesOfA = acrossLanes + bits('m', 0, rowLanes);
   for (unsigned bit = rowLanes; bit < moreLanes; ++bit)
     lanesOfA += " -";
   if (m * componentBits < 32) // the upper half of a word
@@ -89,7 +92,7 @@ static MatrixInstruction makeInstruction(MLIRContext &context, const SpirvArch &
   std::string lanes = bits('n', 0, llvm::Log2_32(n));
   auto attribute = tile::MmaAttr::get(
       &context, m, n, k, a, b, sum, fragment(registersOfA, lanesOfA),
-      fragment(inComponent + bits('k', 0, depthLanes), lanes), fragment(bits('m', 0, rows), lanes),
+      fragment(inComponent + acrossLanes, lanes), fragment(bits('m', 0, rows), lanes),
       /*fragment_scales=*/"");
   return {k, types.operands, componentBits, attribute};
 }

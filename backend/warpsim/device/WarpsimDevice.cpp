@@ -138,7 +138,9 @@ static std::string misfitOf(const SimulatedKernel &kernel) {
   if (kernel.sharedBytes < 0 || kernel.sharedBytes > (int64_t(1) << 20))
     return std::to_string(kernel.sharedBytes) + " bytes of shared memory";
   const std::vector<Parameter> &declared = kernel.entry().parameters;
-  size_t numPlain = kernel.parameters.size(), numMaps = kernel.tensorMaps.size();
+  size_t numPlain = kernel.parameters.size(),
+         numMaps = std::ranges::count_if(
+             kernel.tensorMaps, [](const TensorMapRecipe &map) { return !map.isOfBlocks(); });
   if (declared.size() < numPlain + numMaps)
     return "its code declares fewer parameters than the kernel has";
   for (size_t map = 0; map < numMaps; ++map)
@@ -288,11 +290,14 @@ static void addArguments(Launch &launch, const SimulatedKernel &kernel,
 static std::optional<RuntimeError> addTensorMaps(Launch &launch, const SimulatedKernel &kernel,
                                                  std::span<const LaunchArgument> arguments) {
   TensorMapMaker maker(kernel.tensorMaps, kernel.parameters);
+  size_t next = kernel.parameters.size(); // parameter of a map
   for (size_t i = 0; i < kernel.tensorMaps.size(); ++i) {
     const TensorMapRecipe &recipe = kernel.tensorMaps[i];
     TensorMapNumbers numbers;
     if (std::optional<RuntimeError> error = maker.compute(i, arguments, numbers))
       return error;
+    if (recipe.isOfBlocks())
+      continue;
     TensorMap map;
     map.element = TensorElement(recipe.element); // both have the numbers of the driver
     map.rank = uint8_t(recipe.box.size());
@@ -305,7 +310,7 @@ static std::optional<RuntimeError> addTensorMaps(Launch &launch, const Simulated
       return RuntimeError{RuntimeError::Kind::Internal, Code::UnloadableKernel,
                           "a tensor map of kernel " + kernel.symbol + " is invalid: " + reason, ""};
     std::array<uint8_t, kTensorMapBytes> bytes = encode(map);
-    const Parameter &declared = kernel.entry().parameters[kernel.parameters.size() + i];
+    const Parameter &declared = kernel.entry().parameters[next++];
     memcpy(launch.parameters.data() + declared.offset, bytes.data(), bytes.size());
   }
   return std::nullopt;

@@ -113,6 +113,13 @@ private:
   bool importOpenClNumber(llvm::CallInst &call, llvm::StringRef name);
   void importControlBarrier(llvm::CallInst &call, bool arrives, bool waits);
   void importMatrixProduct(llvm::CallInst &call);
+  // BlockLoads.cpp.
+  struct ArrayOfRows {
+    Operand base, width, height, pitch; // bytes, rows, bytes
+  };
+  bool importBlockLoad(llvm::CallInst &call, llvm::StringRef name);
+  Operand loadFromArray(const ArrayOfRows &array, unsigned bits, const Operand &row,
+                        const Operand &column);
   Operands exchangeWords(llvm::Type *type, const Operands &values, WaveOp op, Operands before,
                          Operands after);
   Instruction &emitWave(WaveOp op, Operands results, Operands sources);

@@ -129,7 +129,7 @@ static const char *functionNamed(llvm::StringRef name) {
 }
 
 bool FunctionImporter::importOpenCl(llvm::CallInst &call, llvm::StringRef name) {
-  if (importOpenClNumber(call, name))
+  if (importOpenClNumber(call, name) || importBlockLoad(call, name))
     return true;
   bool isBarrier = name == "_Z22__spirv_ControlBarrieriii";
   bool arrives = isBarrier || name == "_Z33__spirv_ControlBarrierArriveINTELiii";

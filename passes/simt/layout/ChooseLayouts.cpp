@@ -187,7 +187,8 @@ void LayoutChooser::chooseFor(Operation *op) {
         choice.setWorking(op, layout);
         choice.setOwn(op.getResult(), layout);
       })
-      .Case<DotOp, MmaOp>([&](auto op) { choice.setOwn(op.getResult(), choice.workingOf(op)); })
+      .Case<DotOp, MmaOp, LoadBlocksOp>(
+          [&](auto op) { choice.setOwn(op.getResult(), choice.workingOf(op)); })
       .Case([&](LoadOp op) {
         LayoutAttr layout = choice.workingOf(op);
         choice.setOwn(op.getResult(), layout ? layout : choice.plainOf(op.getResult()));

@@ -43,7 +43,9 @@ LayoutAttr LayoutChoice::plainOf(Value tile) const {
 }
 
 /// Returns true if an operation's working layout follows from the operation alone.
-static bool hasGivenLayout(Operation *op) { return isa<MemoryAccess, MmaOp, DotOp>(op); }
+static bool hasGivenLayout(Operation *op) {
+  return isa<MemoryAccess, LoadBlocksOp, MmaOp, DotOp>(op);
+}
 
 LayoutAttr LayoutChoice::workingOf(Operation *op) const {
   if (auto access = dyn_cast<MemoryAccess>(op)) {
@@ -52,6 +54,8 @@ LayoutAttr LayoutChoice::workingOf(Operation *op) const {
   }
   if (auto mma = dyn_cast<MmaOp>(op))
     return attributeOf(layoutOfOperand(mma, MmaOperand::Accumulator));
+  if (auto blocks = dyn_cast<LoadBlocksOp>(op))
+    return blocks.getLayout();
   auto dot = dyn_cast<DotOp>(op);
   if (!dot)
     return working.lookup(op);

@@ -223,7 +223,7 @@ void LayoutRewrite::rewrite(Operation *op) {
         rewriteCarried(loop.getInitArgsMutable(), loop.getRegionIterArgs(), loop.getResults());
       })
       .Case([&](scf::WhileOp loop) { rewriteWhile(loop); })
-      .Case([&](scf::IfOp) { setResults(op); })
+      .Case<scf::IfOp, LoadBlocksOp>([&](auto) { setResults(op); })
       .Case<scf::YieldOp, scf::ConditionOp>([&](auto) { rewriteTerminator(op); })
       .Case([&](StoreOp store) { rewriteStore(store); })
       .Case([&](CombiningRegion) {

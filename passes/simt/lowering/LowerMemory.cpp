@@ -1,4 +1,5 @@
 // Loads and stores: the registers of neighbours in memory are read and written by one instruction.
+#include "ir/simt/BlockLayouts.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -92,5 +93,33 @@ LogicalResult SimtFunction::lowerStore(StoreOp op) {
         pack(*this, llvm::map_to_vector(group, [&](uint32_t reg) { return values[reg]; }));
     create<GlobalStoreOp>(pointers[group.front()], packed, mask, op.getCache(), op.getEvict());
   }
+  return success();
+}
+
+LogicalResult SimtFunction::lowerLoadBlocks(LoadBlocksOp op) {
+  const LinearLayout &layout = op.getLayout().getValue();
+  BlockParts parts = *divideIntoBlocks(op.getBlock(), layout, op.getDim());
+  Type element = lowerType(elementTypeOf(op.getType()));
+  Registers base = registersOf(op.getBase()), result(layout.size(Place::Register));
+  size_t numWords = parts.registers.size() * op.getBlock().getBits() / 32;
+  SmallVector<Type> words(numWords, builder.getI32Type());
+  Value width = scalarOf(op.getWidth()), height = scalarOf(op.getHeight()),
+        pitch = scalarOf(op.getPitch());
+  for (uint32_t start : parts.starts) {
+    SmallVector<int64_t> within = layout.coordinatesOf(layout.apply(Place::Register, start));
+    auto place = [&](Value corner, unsigned dim) {
+      Value ofWarp = placeIndex(layout.bases(Place::Warp), warp, layout.maskOf(dim));
+      ofWarp = create<arith::ShRUIOp>(ofWarp, constantI32(layout.firstBitOf(dim)));
+      corner = create<arith::AddIOp>(corner, ofWarp);
+      return within[dim] ? create<arith::AddIOp>(corner, constantI32(within[dim])) : corner;
+    };
+    auto load = create<LoadBlockOp>(words, base.front(), width, height, pitch,
+                                    place(scalarOf(op.getX()), op.getDim()),
+                                    place(scalarOf(op.getY()), 1 - op.getDim()), op.getBlock());
+    for (auto [reg, value] :
+         llvm::zip_equal(parts.registers, unpackWords(*this, load.getResults(), element)))
+      result[start | reg] = value;
+  }
+  setRegisters(op, result);
   return success();
 }

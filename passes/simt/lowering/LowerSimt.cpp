@@ -108,6 +108,7 @@ LogicalResult SimtFunction::lowerOperation(Operation *op) {
       .Case([&](AsyncCopyOp copy) { return lowerAsyncCopy(copy); })
       .Case([&](BoxCopyOp copy) { return lowerBoxCopy(copy); })
       .Case([&](BoxStoreOp store) { return lowerBoxStore(store); })
+      .Case([&](LoadBlocksOp load) { return lowerLoadBlocks(load); })
       .Case<PhaseInitOp, PhaseDropOp, PhaseAwaitOp, ReleaseOp>(
           [&](Operation *phase) { return lowerPhase(phase); })
       .Case([&](LoaderOp loader) { // which was lowered beside the program
@@ -161,6 +162,8 @@ static bool isChangedByOthers(func::FuncOp kernel, Value argument) {
     if (auto copy = dyn_cast<BoxCopyOp>(op))
       for (int32_t map : copy.getMaps())
         note(mapped(map), /*reads=*/true, /*writes=*/false);
+    if (auto load = dyn_cast<LoadBlocksOp>(op))
+      note(load.getBase(), /*reads=*/true, /*writes=*/false);
     if (auto assembly = dyn_cast<tile::InlineAsmOp>(op)) {
       isRead |= !assembly.getIsPure();
       isWritten |= !assembly.getIsPure();

@@ -53,18 +53,10 @@ Value PipelineRewriter::whetherConditionsHold() {
               arith::RemUIOp::create(builder, loc, value, integer(value.getType(), divisor)), zero);
   }
   Type wide = builder.getI64Type();
-  auto kernel = loop->getParentOfType<FunctionOpInterface>();
   for (const BoxBound &bound : pipeline.bounds) {
     Value end = arith::ExtUIOp::create(builder, loc, wide, bound.coordinate);
     end = arith::AddIOp::create(builder, loc, end, integer(wide, bound.width));
-    Value extent = integer(wide, bound.extent.getFactor());
-    for (unsigned number : bound.extent.getArguments()) {
-      Value argument = kernel.getArgument(number);
-      if (argument.getType() != wide)
-        argument = arith::ExtSIOp::create(builder, loc, wide, argument);
-      extent = arith::MulIOp::create(builder, loc, extent, argument);
-    }
-    require(arith::CmpIPredicate::sle, end, extent);
+    require(arith::CmpIPredicate::sle, end, emitProduct(builder, loc, loop, bound.extent, wide));
   }
   return all;
 }

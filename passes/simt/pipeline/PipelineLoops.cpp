@@ -8,9 +8,9 @@
 #include "passes/Pipeline.h"
 #include "passes/analysis/RegisterUse.h"
 #include "passes/analysis/SharedLiveness.h"
+#include "passes/simt/JoinRests.h"
 #include "passes/simt/LayoutRules.h"
 #include "passes/simt/layout/AsyncCopies.h"
-#include "passes/simt/pipeline/JoinRests.h"
 #include "passes/simt/pipeline/LoaderRing.h"
 #include "runtime/codes/Codes.h"
 
@@ -44,6 +44,14 @@ static uint64_t mostBytesOfSlots(ModuleOp module, unsigned numStages) {
                tile::numElementsOf(type) * tile::elementBytes(tile::elementTypeOf(type));
   });
   return bytes;
+}
+
+/// Returns true if all tiles that a loop loads would be copied as boxes.
+static bool areBoxes(scf::ForOp loop, unsigned numStages) {
+  ScopedDiagnosticHandler silent(loop.getContext(), [](mlir::Diagnostic &) { return success(); });
+  std::optional<LoopPipeline> plan =
+      planPipeline(loop, loop->hasAttr(tile::kLoopNumStages), numStages);
+  return plan && plan->isOfBoxes && plan->loads.size() == countTileLoads(loop);
 }
 
 namespace {
@@ -314,7 +322,7 @@ struct PipelineLoops : tw::impl::PipelineLoopsBase<PipelineLoops> {
     getOperation().walk([&](scf::ForOp loop) { all.push_back(loop); });
     for (scf::ForOp loop : all)
       if (int64_t stages = stagesOf(loop, numStages); stages >= 2 && boxCopyOf(target))
-        joinRest(loop, unsigned(stages));
+        joinRest(loop, [&] { return areBoxes(loop, unsigned(stages)); });
     SlotRoom room;
     if (oneFewerWhereFull)
       room = findRoom(getOperation(), target, numStages);

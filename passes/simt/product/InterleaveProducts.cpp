@@ -9,6 +9,8 @@
 #include "passes/simt/LayoutRules.h"
 #include "passes/simt/layout/BufferChoice.h"
 #include "passes/simt/layout/Coalescing.h"
+#include "passes/simt/product/AsyncOperands.h"
+#include "passes/simt/product/LoadBlocks.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/SmallVectorExtras.h"
@@ -120,6 +122,39 @@ struct OperandReads {
 };
 } // namespace
 
+/// Returns true if warps load the operand in blocks of its array where the product's rows are so
+/// interleaved.
+static bool isLoadedInBlocks(const IndexFacts &facts, const SelectedProduct &product,
+                             MmaOperand operand, Value tile, int64_t rows) {
+  OperandSource source = simt::sourceOf(tile);
+  auto load = source.tile.getDefiningOp<tile::LoadOp>();
+  ArrayRef<int64_t> shape = tile::shapeOf(tile.getType());
+  if (!load || shape.size() != 2)
+    return false;
+  LinearLayout layout = mmaLayout(product.instruction, operand, shape, product.warps, {rows, 1, 1});
+  if (source.isTransposed)
+    layout = layout.transposed({1, 0});
+  StringRef obstacle;
+  bool isA = operand == MmaOperand::A;
+  tile::BlockUse use = isA ? tile::BlockUse::A : tile::BlockUse::B;
+  return blocksOf(facts, {load, use, layout}, obstacle).has_value();
+}
+
+/// Returns the wish of an operand that is loaded in blocks: lanes have columns and steps of K in
+/// order, and a block has many rows of A if those of a warp are neighbours. None of other operands.
+static std::optional<Wish> wishForBlocks(const IndexFacts &facts, const SelectedProduct &product,
+                                         MmaOperand operand, Value tile) {
+  if (!isLoadedInBlocks(facts, product, operand, tile, /*rows=*/1))
+    return std::nullopt;
+  int64_t rows = 1;
+  if (operand == MmaOperand::A && !product.feedsProduct)
+    rows = mostInterleaved(product.instruction, operand, tile::shapeOf(tile.getType())[0],
+                           product.warps[0]);
+  if (rows == 1 || !isLoadedInBlocks(facts, product, operand, tile, rows))
+    return Wish{.refuses = true, .refusesDepth = true};
+  return Wish{.neighbours = rows, .refusesDepth = true};
+}
+
 static Wish wishOf(const OperandReads &reads, const IndexFacts &facts,
                    const SelectedProduct &product, MmaOperand operand) {
   bool isA = operand == MmaOperand::A;
@@ -131,6 +166,8 @@ static Wish wishOf(const OperandReads &reads, const IndexFacts &facts,
     return {.refuses = true, .refusesDepth = true};
   unsigned rank = tile::shapeOf(tile.getType()).size();
   unsigned own = isA ? rank - 2 : rank - 1, depth = isA ? rank - 1 : rank - 2;
+  if (std::optional<Wish> wish = wishForBlocks(facts, product, operand, tile))
+    return *wish;
   Type used = isA ? product.instruction.getA() : product.instruction.getB();
   int64_t usedBytes = tile::registerBits(used) / 8;
   Wish wish;

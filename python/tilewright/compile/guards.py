@@ -9,7 +9,7 @@ from .facts import Facts, fact_rows
 
 
 class Guard(NamedTuple):
-    """A condition on a launch. Where one of a tensor map fails, the launch runs code without maps, and
+    """A condition on a launch. Where one of a tensor map, or of an array that is loaded in blocks, fails, the launch runs code without, and
     a remark (TILEWRIGHT_REMARKS=1) has the guard's name; where another one fails, it runs the code
     for other facts."""
 
@@ -54,17 +54,28 @@ def guards_of_maps(
     """The guards of tensor maps: those that runtime/TensorMaps.cpp asks, by the same names. `names` are
     the parameters of the code."""
     for recipe in recipes:
-        array = names[recipe["parameter"]]
-        yield Guard(f"{array}.address", array, "a multiple of 16, not 0")
+        array, is_of_blocks = names[recipe["parameter"]], not recipe["box"]
+        yield Guard(f"{array}.address", array, f"a multiple of {64 if is_of_blocks else 16}, not 0")
+        bytes_of_element = recipe["element_bytes"]
         for dim, extent in enumerate(recipe["extents"]):
             if extent[1]:
-                yield Guard(f"{array}.extent[{dim}]", _product(extent, 1, names), "from 1 to 2^32")
+                needs, scale = "from 1 to 2^32", 1
+                if is_of_blocks and dim == 0:
+                    needs, scale = "a multiple of 4, from 64 to below 2^24 bytes", bytes_of_element
+                elif is_of_blocks:
+                    needs = "from 1 to below 2^24"
+                yield Guard(f"{array}.extent[{dim}]", _product(extent, scale, names), needs)
         for dim, stride in enumerate(recipe["strides"], 1):
             if stride[1]:
+                needs = "a multiple of 16, from 16 to below 2^40"
+                if is_of_blocks:
+                    needs = "a multiple of 64, from 0 to below 2^40"
+                if is_of_blocks and dim == 1:
+                    span = recipe["span_bytes"]
+                    needs = f"a multiple of {span}, from its bytes of a row to below 2^24"
                 yield Guard(
-                    f"{array}.stride[{dim}]", _product(stride, recipe["element_bytes"], names),
-                    "a multiple of 16, from 16 to below 2^40",
-                )  # fmt: skip
+                    f"{array}.stride[{dim}]", _product(stride, bytes_of_element, names), needs
+                )
 
 
 def _product(product: tuple[int, Sequence[int]], scale: int, names: Sequence[str]) -> str:

@@ -120,7 +120,8 @@ class Options(NamedTuple):
             on_gpus(Effect.DONE), "sums and products have a rounding each there, always", (True, None)
         ),
     ] = True
-    # Copy boxes of arrays to shared memory by tensor maps, where the device can.
+    # Copy boxes of arrays to shared memory by tensor maps, or load blocks of them into registers,
+    # where the device can.
     tensor_maps: Annotated[
         bool,
         flag(_where_heeded("no-tensor-maps"), "it has no tensor maps", (True, None)),

@@ -24,7 +24,7 @@ class Product(NamedTuple):
 
 class TensorMap(NamedTuple):
     """How a launch describes an array to copies of boxes: TensorMapRecipe of runtime/TensorMaps.h.
-    Dimensions are innermost first, extents and strides in elements."""
+    Dimensions are innermost first, extents and strides in elements. Without a box, the code loads blocks."""
 
     array: str
     element: int  # CUtensorMapDataType
@@ -36,7 +36,7 @@ class TensorMap(NamedTuple):
 
 
 def tensor_maps_of(compiled: CompiledKernel) -> tuple[TensorMap, ...]:
-    """The maps that the kernel is passed behind its parameters."""
+    """The maps that the kernel is passed behind its parameters, and the arrays that it loads blocks of."""
     names = [name for name, *_ in compiled.parameters]
     bits = [_bits(kind) for _, kind, *_ in compiled.parameters]
 
@@ -81,8 +81,8 @@ def map_table(name: str, maps: Sequence[TensorMap], number: Callable[[str], int]
         return f"{{{', '.join(texts) or '{0, NULL, 0}'}}}"
 
     rows = [
-        f"  {{{number(m.array)}, {m.element}, {m.element_bytes}, {m.span_bytes}, {len(m.box)},\n   "
-        f"{row(m.extents)},\n   {row(m.strides)},\n   {{{', '.join(map(str, m.box))}}}}},"
+        f"  {{{number(m.array)}, {m.element}, {m.element_bytes}, {m.span_bytes}, {len(m.extents)},\n   "
+        f"{row(m.extents)},\n   {row(m.strides)},\n   {{{', '.join(map(str, m.box)) or 0}}}}},"
         for m in maps
     ]
     if factors:

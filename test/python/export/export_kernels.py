@@ -45,6 +45,17 @@ def mixed(half, brain, wide, out, h: tw.float16, d: tw.float64, flag: tw.int1, u
 
 
 @tw.jit
+def product(a, b, c, K, N: tw.constexpr = 32, BK: tw.constexpr = 32):
+    """c = a @ b of 32 rows and columns, whose operands Intel's GPUs load in blocks."""
+    m, n, k = tw.arange(0, N)[:, None], tw.arange(0, N)[None, :], tw.arange(0, BK)
+    total = tw.zeros((N, N), tw.float32)
+    for start in range(0, K, BK):
+        x = tw.load(a + m * K + start + k[None, :])
+        total = tw.dot(x, tw.load(b + (start + k[:, None]) * N + n), total)
+    tw.store(c + m * N + n, total)
+
+
+@tw.jit
 def shout(x):
     at = tw.arange(0, 4)
     tw.device_print("x =", tw.load(x + at))
@@ -99,9 +110,10 @@ def without_prints() -> tw.Package:
 
 
 def with_many_registers() -> tw.Package:
-    """A kernel whose threads have all registers that a GPU of Intel's has, and one with wide floats."""
+    """A kernel whose threads have all registers that a GPU of Intel's has, one with wide floats, and a product."""
     package = tw.Package("kernels")
     package.add(scale, "*fp32, *fp32, i32", grid="cdiv(n, BLOCK)", maxnreg=256)
+    package.add(product, "*fp16:16, *fp16:16, *fp32:16, i32:16")
     types = "half=*fp16, brain=*bf16, wide=*fp64, out=*fp64, h=fp16, d=fp64, flag=i1, u=u8, n=i64"
     return package.add(mixed, types)
 

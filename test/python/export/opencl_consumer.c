@@ -97,6 +97,9 @@ static void check_double(int count, char **words) {
   struct tilewright_launch launch = {{0, 0, 0}, TILEWRIGHT_OPENCL_DEVICE(0), NULL};
   struct tilewright_error error = {0, ""};
   uint16_t half[32] = {0}, brain[32] = {0};
+  static uint16_t left[32 * 64 + 8] __attribute__((aligned(64)));
+  static uint16_t right[64 * 32] __attribute__((aligned(64)));
+  static float sums[32 * 32];
   double wide[32] = {0}, out[32] = {0};
   float x[COUNT] = {0}, y[COUNT] = {0};
   void *library = dlopen("libOpenCL.so.1", RTLD_NOW);
@@ -110,6 +113,9 @@ static void check_double(int count, char **words) {
   if (strcmp(words[3], "mixed") == 0) {
     launch.grid[0] = 1;
     result = mixed(half, brain, wide, out, 0.5f, 0.25, 1, 200, -3, &launch, &error);
+  } else if (strcmp(words[3], "product") == 0 || strcmp(words[3], "shifted") == 0) {
+    launch.grid[0] = 1; /* rows of blocks begin at multiples of 64 bytes */
+    result = product(left + (words[3][0] == 's' ? 8 : 0), right, sums, 64, &launch, &error);
   } else {
     launch.grid[0] = strcmp(words[3], "far") == 0 ? INT32_MAX : 0;
     result = scale(x, y, COUNT, 3.0f, &launch, &error);

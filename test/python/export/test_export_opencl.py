@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import exported
@@ -58,12 +59,13 @@ def test_the_manifest_names_the_modules(package: Path) -> None:
     assert all(code["bytes"] > 0 and code["bytes"] % 4 == 0 for code in codes)
 
 
-def on_double(consumer: Path, folder: Path, *words: str) -> None:
+def on_double(consumer: Path, folder: Path, *words: str) -> str:
+    """What the program prints, with the record of the driver's calls."""
     double = exported.ROOT / "build/test/libopencl_double.so"
     if not double.exists():
         pytest.skip("the double of libOpenCL is not built")
     (folder / "libOpenCL.so.1").symlink_to(double)
-    exported.passed(consumer, "double", *words, LD_LIBRARY_PATH=str(folder))
+    return exported.passed(consumer, "double", *words, LD_LIBRARY_PATH=str(folder))
 
 
 XE2, XE_HPG, NEWER = (f"gpu=1 ip={major << 22 | minor << 14:#x}" for major, minor in ((20, 1), (12, 55), (30, 0)))
@@ -88,6 +90,17 @@ def test_the_code_of_a_device_is_built_as_it_was_compiled(
 ) -> None:
     """Code for the device's own generation before that for any; many registers for Intel's GPUs only."""
     on_double(consumer, tmp_path, words, "0", call, "scale")
+
+
+@pytest.mark.parametrize(("kernel", "module"), [("product", r"\d+ blocks\n"), ("shifted", r"\d+\n")])
+def test_a_launch_takes_the_code_that_can_load_its_arrays(
+    kernel: str, module: str, consumer: Path, tmp_path: Path
+) -> None:
+    extensions = "cl_khr_fp16,cl_intel_subgroup_matrix_multiply_accumulate,cl_intel_split_work_group_barrier"
+    words = f"{XE2} extensions={extensions},cl_intel_subgroup_2d_block_io"
+    said = on_double(consumer, tmp_path, words, "0", "clEnqueueNDRangeKernel 64,1,1 of 64,1,1", kernel)
+    assert re.search(f"clCreateProgramWithIL {module}", said)
+    assert said.count("clCreateProgramWithIL") == 1
 
 
 @pytest.mark.parametrize("words", ["svm=1", USM])

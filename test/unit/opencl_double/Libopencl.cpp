@@ -1,5 +1,6 @@
 // A test double of libOpenCL: devices that have what they are told to have, calls that fail where
 // they are told to, and a record of all of them. Kernels run nothing.
+#include "runtime/aot/OpenClNeeds.h"
 #include <array>
 #include <cstdint>
 #include <cstdlib>
@@ -255,8 +256,10 @@ int clGetCommandQueueInfo(void *queue, unsigned fact, size_t bytes, void *to, si
 int clReleaseCommandQueue(void *queue) { return release("clReleaseCommandQueue", queue); }
 int clReleaseContext(void *context) { return release("clReleaseContext", context); }
 
-void *clCreateProgramWithIL(void *, const void *, size_t bytes, int *result) {
-  return make("clCreateProgramWithIL", result, " " + std::to_string(bytes));
+void *clCreateProgramWithIL(void *, const void *code, size_t bytes, int *result) {
+  constexpr uint32_t blockIo = 6228; // capability of SPV_INTEL_2d_block_io
+  return make("clCreateProgramWithIL", result,
+              " " + std::to_string(bytes) + (tw_cl_uses(code, bytes, blockIo) ? " blocks" : ""));
 }
 void *clCreateProgramWithBinary(void *, unsigned, void *const *, const size_t *bytes,
                                 const unsigned char **, int *, int *result) {

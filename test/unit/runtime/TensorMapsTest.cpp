@@ -77,3 +77,60 @@ TEST(TensorMapsTest, RefusesWhatNoMapDescribes) {
   TensorMapNumbers numbers;
   EXPECT_FALSE((Launched{.stride = 8, .batch = UINT32_MAX}).compute(numbers));
 }
+
+namespace {
+/// A matrix of `rows` rows of `columns` halves, `stride` of them apart, one in each of a batch.
+struct Loaded {
+  uint64_t base = 0x1000;
+  int64_t columns = 40, rows = 100, stride = 48, batch = 4800;
+  uint32_t span = 16;
+
+  std::optional<RuntimeError> compute(TensorMapNumbers &numbers) const {
+    const std::vector<ArtifactParameter> parameters = {
+        {"x", "*fp16"}, {"columns", "i32"}, {"rows", "i32"}, {"stride", "i64"}, {"batch", "i64"}};
+    const TensorMapRecipe recipe = {
+        0, MapElement::F16, {{1, {1}}, {1, {2}}, {1, {}}}, {{1, {3}}, {1, {4}}}, {}, span};
+    EXPECT_TRUE(isWellFormed(recipe, parameters));
+    std::vector<LaunchArgument> arguments(5);
+    int64_t values[] = {int64_t(base), columns, rows, stride, batch};
+    for (size_t i = 0; i < arguments.size(); ++i)
+      arguments[i].bits = uint64_t(values[i]);
+    return TensorMapMaker({recipe}, parameters).compute(0, arguments, numbers);
+  }
+};
+} // namespace
+
+TEST(TensorMapsTest, ArraysOfBlocksHaveTheLimitsOfTheirLoads) {
+  const Loaded taken[] = {{},
+                          {.columns = 32},
+                          {.stride = 40},
+                          {.batch = 0},
+                          {.stride = 64, .span = 64},
+                          {.columns = (1 << 23) - 16, .stride = (1 << 23) - 16}};
+  for (const Loaded &loaded : taken) {
+    TensorMapNumbers numbers;
+    std::optional<RuntimeError> error = loaded.compute(numbers);
+    EXPECT_FALSE(error) << error->message;
+    EXPECT_EQ(numbers.extents[0], uint64_t(loaded.columns));
+    EXPECT_EQ(numbers.strides[0], uint64_t(2 * loaded.stride));
+  }
+  struct Case {
+    Loaded loaded;
+    const char *guard;
+  };
+  for (const auto &[loaded, guard] :
+       {Case{{.base = 0x1020}, "x.address"}, Case{{.base = 0}, "x.address"},
+        Case{{.columns = 30}, "x.extent[0]"}, Case{{.columns = 41}, "x.extent[0]"},
+        Case{{.columns = 1 << 23, .stride = 1 << 23}, "x.extent[0]"},
+        Case{{.rows = 0}, "x.extent[1]"}, Case{{.rows = 1 << 24}, "x.extent[1]"},
+        Case{{.stride = 32}, "x.stride[1]"}, Case{{.stride = 52}, "x.stride[1]"},
+        Case{{.stride = 48, .span = 64}, "x.stride[1]"}, Case{{.stride = 1 << 23}, "x.stride[1]"},
+        Case{{.batch = 4808}, "x.stride[2]"}, Case{{.batch = -4800}, "x.stride[2]"}}) {
+    TensorMapNumbers numbers;
+    std::optional<RuntimeError> error = loaded.compute(numbers);
+    ASSERT_TRUE(error) << guard;
+    EXPECT_EQ(error->code, Code::TensorMapRefused);
+    EXPECT_NE(error->message.find(std::string("(guard ") + guard + ")"), std::string::npos)
+        << error->message;
+  }
+}

@@ -49,6 +49,8 @@ static void perform(const Wave &wave, const Instruction &instruction, int32_t pc
     return;
   case WaveOp::Matrix:
     return executeWaveMatrix(wave, instruction, pc);
+  case WaveOp::CheckBlock:
+    return executeBlockCheck(wave, instruction, pc);
   default:
     return executeExchange(wave, instruction, pc);
   }

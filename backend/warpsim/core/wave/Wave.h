@@ -37,9 +37,10 @@ void executeWave(Cta &cta, Warp &warp, const Instruction &instruction, int32_t p
 /// Lets the other half go on where it waits for this one, which has ended or waits at a barrier.
 void noteHalfStopped(Cta &cta, const Warp &warp);
 
-// Exchange.cpp, WaveMatrix.cpp.
+// Exchange.cpp, WaveMatrix.cpp, BlockChecks.cpp.
 void executeExchange(const Wave &wave, const Instruction &instruction, int32_t pc);
 void executeWaveMatrix(const Wave &wave, const Instruction &instruction, int32_t pc);
+void executeBlockCheck(const Wave &wave, const Instruction &instruction, int32_t pc);
 /// The number of a lane in its wave, or how many lanes of a mask are below it.
 void executeWaveLane(Warp &warp, const Instruction &instruction, LaneMask active,
                      const Program &program);

@@ -72,8 +72,9 @@ struct SimtFunction {
   mlir::LogicalResult lowerMmaWait(MmaWaitOp op);
   /// The number of this warp's group of so many warps.
   mlir::Value groupOfWarp(unsigned warpsOfGroup);
-  mlir::LogicalResult lowerAsyncCopy(AsyncCopyOp op); // LowerAsync.cpp
-  mlir::LogicalResult lowerBoxCopy(BoxCopyOp op);     // LowerBoxes.cpp
+  mlir::LogicalResult lowerAsyncCopy(AsyncCopyOp op);   // LowerAsync.cpp
+  mlir::LogicalResult lowerLoadBlocks(LoadBlocksOp op); // LowerMemory.cpp
+  mlir::LogicalResult lowerBoxCopy(BoxCopyOp op);       // LowerBoxes.cpp
   mlir::LogicalResult lowerBoxStore(BoxStoreOp op);
   mlir::LogicalResult lowerPhase(mlir::Operation *op);
   mlir::LogicalResult lowerRoles(mlir::Block &body);  // LowerLoader.cpp

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Mapping
 from typing import Any
 
 import tile_kernels
@@ -21,8 +22,9 @@ OTHERS = {
 
 
 def compile_for(
-    arch: str, name: str, num_warps: int = 4, device: str = "amd", num_stages: int = 2, **changes: Any
-) -> Any:
+    arch: str, name: str, num_warps: int = 4, device: str = "amd", num_stages: int = 2,
+    options: Mapping[str, Any] = {}, **changes: Any,
+) -> Any:  # fmt: skip
     """A kernel of the benchmark, or one of `OTHERS`, with its constants but for `changes`."""
     if name in OTHERS:
         kernel, constants, types = getattr(tile_kernels, name), changes, OTHERS[name]
@@ -32,7 +34,7 @@ def compile_for(
     names = [p.name for p in kernel.parameters if p.name not in constants]
     signature = dict(zip(names, types.split(), strict=True))
     return kernel.compile(
-        signature, constants, device=f"{device}:{arch}", num_warps=num_warps, num_stages=num_stages
+        signature, constants, device=f"{device}:{arch}", num_warps=num_warps, num_stages=num_stages, **options
     )
 
 

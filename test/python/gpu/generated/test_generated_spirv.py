@@ -141,8 +141,9 @@ def barriers_of(row: str, name: str, **changes: Any) -> tuple[list[str], Counter
 @pytest.mark.parametrize("row", ["xe-hpg", "xe2", "xe-hpc"])
 def test_products_run_between_the_parts_of_barriers(row: str, compiler: None) -> None:
     """The loop waits for what others have read of the iteration before, and has arrived there before its
-    products."""
-    order, counts = barriers_of(row, "matmul", BM=32, BN=32, num_stages=1)
+    products, where operands are not loaded in blocks."""
+    without = {} if row == "xe-hpg" else {"tensor_maps": False}
+    order, counts = barriers_of(row, "matmul", BM=32, BN=32, num_stages=1, options=without)
     assert counts[ARRIVE] == counts[WAIT] >= 2
     first = order.index("SubgroupMatrixMultiply")
     assert order[:2] == ["BarrierArrive", "BarrierWait"], "one arrives before the loop, and waits in it"

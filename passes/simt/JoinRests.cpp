@@ -1,9 +1,9 @@
-// Makes loops whole again whose last iterations were split off for masks that copies of boxes do
-// not need: what lies outside of an array is filled with zeros in all iterations.
-#include "passes/simt/pipeline/JoinRests.h"
+// Makes loops whole again whose last iterations were split off for masks that boxes do not need:
+// what lies outside of an array is filled with zeros in all iterations.
+#include "passes/simt/JoinRests.h"
 #include "ir/Diagnostic.h"
+#include "ir/simt/Simt.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
-#include "passes/simt/pipeline/LoopPipeline.h"
 #include "runtime/codes/Codes.h"
 #include "llvm/ADT/STLExtras.h"
 #include <map>
@@ -59,27 +59,21 @@ static std::map<std::string, unsigned> workOf(scf::ForOp loop) {
   return work;
 }
 
-/// Returns true if all tiles that a loop loads are boxes, and masks only say where these end.
-static bool needsNoMasks(scf::ForOp rest, scf::ForOp main, unsigned numStages) {
-  ScopedDiagnosticHandler silent(rest.getContext(), [](mlir::Diagnostic &) { return success(); });
-  std::optional<LoopPipeline> plan =
-      planPipeline(rest, rest->hasAttr(tile::kLoopNumStages), numStages);
-  if (!plan || !plan->isOfBoxes)
-    return false;
-  size_t numLoads = 0;
-  rest->walk([&](Operation *op) { numLoads += isTileLoad(op); });
-  return numLoads == plan->loads.size() && workOf(rest) == workOf(main);
+size_t tw::simt::countTileLoads(scf::ForOp loop) {
+  size_t count = 0;
+  loop->walk([&](Operation *op) { count += isTileLoad(op); });
+  return count;
 }
 
-bool tw::simt::joinRest(scf::ForOp rest, unsigned numStages) {
+bool tw::simt::joinRest(scf::ForOp rest, function_ref<bool()> needsNoMasks) {
   scf::ForOp main = mainLoopOf(rest);
-  if (!main || !needsNoMasks(rest, main, numStages))
+  if (!main || !needsNoMasks() || workOf(rest) != workOf(main))
     return false;
   rest.setLowerBound(main.getLowerBound());
   rest.getInitArgsMutable().assign(main.getInitArgs());
   rest->removeAttr(tile::kLoopShort);
   main.erase();
   emitCodedRemark(rest, Code::SplitLoop)
-      << "one loop for all iterations: copies of boxes need no masks";
+      << "one loop for all iterations: boxes of arrays need no masks";
   return true;
 }

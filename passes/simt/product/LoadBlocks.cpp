@@ -1,0 +1,280 @@
+// The pass `load-blocks`: warps load operands of matrix instructions from global memory as these
+// take them, on machines that load blocks of arrays. Nothing goes through shared memory.
+#include "passes/simt/product/LoadBlocks.h"
+#include "ir/Diagnostic.h"
+#include "ir/simt/BlockLayouts.h"
+#include "ir/simt/MmaLayouts.h"
+#include "ir/target/TargetDesc.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "passes/Passes.h"
+#include "passes/simt/JoinRests.h"
+#include "passes/simt/layout/AsyncCopies.h"
+#include "passes/simt/product/AsyncOperands.h"
+#include "runtime/codes/Codes.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace tw {
+#define GEN_PASS_DEF_LOADBLOCKS
+#include "passes/Passes.h.inc"
+} // namespace tw
+
+using namespace mlir;
+using namespace tw;
+using namespace tw::simt;
+using tile::LoadOp;
+
+/// Limits of arrays that blocks are loaded from, beside those of boxes: what addresses of arrays
+/// are a multiple of, the least bytes of a row, and what the place of a block in it is a multiple
+/// of.
+static constexpr int64_t kBaseBytes = 64, kLeastRowBytes = 64, kPlaceBytes = 4;
+
+//===-- Which tiles --------------------------------------------------------------------------===//
+
+/// Returns true if nothing but products needs a tile.
+static bool feedsProductsOnly(Value tile) {
+  return llvm::all_of(tile.getUses(), [](OpOperand &use) {
+    Operation *user = use.getOwner();
+    if (isa<tile::DotOp, MmaOp>(user))
+      return use.getOperandNumber() < 2; // neither sums nor scales
+    return isa<tile::TransOp>(user) && feedsProductsOnly(user->getResult(0));
+  });
+}
+
+/// Returns a power of two that a coordinate is a multiple of.
+static int64_t divisibilityOf(const IndexFacts &facts, const Polynomial &coordinate) {
+  int64_t least = int64_t(1) << 30;
+  for (const Monomial &monomial : coordinate.all()) {
+    int64_t divisibility = powerOfTwoIn(monomial.factor);
+    for (Value leaf : monomial.leaves)
+      divisibility = std::min(divisibility * facts.of(leaf).axes.front().divisibility, least);
+    least = std::min(least, divisibility);
+  }
+  return least;
+}
+
+/// Returns true if the address of a block's array includes a coordinate, for which the array has no
+/// extent: then it is an array that begins there.
+static bool isInAddress(const BoxPlace &place, size_t dim) {
+  std::optional<Monomial> only = place.coordinates[dim].single();
+  bool isConstant = place.coordinates[dim].isZero() || (only && only->isConstant());
+  return dim > 1 || (!place.hasExtent[dim] && !(dim == 0 && isConstant));
+}
+
+/// Why a box cannot be loaded in blocks of elements of so many bytes, or nothing.
+static StringRef obstacleOf(const IndexFacts &facts, const BoxPlace &place, int64_t bytes) {
+  int64_t needed = isInAddress(place, 0) ? kBaseBytes : kPlaceBytes;
+  if (bytes * divisibilityOf(facts, place.coordinates.front()) % needed != 0)
+    return needed == kPlaceBytes ? "its rows do not begin at multiples of 4 bytes"
+                                 : "its rows do not begin at multiples of 64 bytes, and no mask "
+                                   "says where those of the array end";
+  return "";
+}
+
+std::optional<TileOfBlocks> tw::simt::blocksOf(const IndexFacts &facts,
+                                               const LoadedOperand &operand, StringRef &obstacle) {
+  obstacle = "";
+  LoadOp load = operand.load;
+  tile::TargetAttr target = targetOf(load);
+  ArrayRef<int64_t> shape = tile::shapeOf(load.getType());
+  if (!target || target.getBlocks().empty() || shape.size() != 2)
+    return std::nullopt;
+  int64_t bytes = tile::elementBytes(tile::elementTypeOf(load.getType()));
+  unsigned dim = neighbourDim(facts, load);
+  auto *block = llvm::find_if(target.getBlocks(), [&](tile::BlockAttr row) {
+    return row.getUse() == operand.use && row.getBits() == 8 * bytes &&
+           divideIntoBlocks(row, operand.layout, dim);
+  });
+  if (block == target.getBlocks().end())
+    return std::nullopt;
+  if (!fillsWithZeros(load) || load.getIsVolatile() || !feedsProductsOnly(load)) {
+    obstacle = "it has other elements than 0 beyond its mask, is volatile, or not only products "
+               "need it";
+    return std::nullopt;
+  }
+  constexpr int64_t mostSpan = 128;
+  OperandSlabs slabs{.dim = dim,
+                     .spanBytes = unsigned(std::min(mostSpan, shape[dim] * bytes)),
+                     .elementBytes = unsigned(bytes)};
+  std::optional<BoxPlace> place = boxOfLoad(facts, load, slabs, obstacle);
+  if (place)
+    obstacle = obstacleOf(facts, *place, bytes);
+  if (!place || !obstacle.empty())
+    return std::nullopt;
+  return TileOfBlocks{*block, dim, *place};
+}
+
+/// Returns the operand of a product, where it is a loaded tile.
+static std::optional<LoadedOperand> loadedOperandOf(MmaOp mma, MmaOperand which) {
+  bool isA = which == MmaOperand::A;
+  OperandSource source = sourceOf(isA ? mma.getA() : mma.getB());
+  auto load = source.tile.getDefiningOp<LoadOp>();
+  if (!load || mma.getAsync())
+    return std::nullopt;
+  LinearLayout layout = mmaLayout(
+      mma.getInstruction(), which, tile::shapeOf((isA ? mma.getA() : mma.getB()).getType()),
+      mma.getWarps(), mma.getInterleave().value_or(ArrayRef<int64_t>()));
+  if (source.isTransposed)
+    layout = layout.transposed({1, 0});
+  return LoadedOperand{load, isA ? tile::BlockUse::A : tile::BlockUse::B, layout};
+}
+
+using Operands = llvm::MapVector<Operation *, LoadedOperand>; // by the load
+
+/// Finds the loaded operands below an operation, each as the first product takes it.
+static Operands operandsIn(Operation *op) {
+  Operands operands;
+  op->walk([&](MmaOp mma) {
+    for (MmaOperand which : {MmaOperand::A, MmaOperand::B})
+      if (std::optional<LoadedOperand> operand = loadedOperandOf(mma, which))
+        operands.try_emplace(operand->load, *operand);
+  });
+  return operands;
+}
+
+//===-- Code ---------------------------------------------------------------------------------===//
+
+namespace {
+/// Writes the load of one tile.
+struct BlockWriter {
+  BlockWriter(const TileOfBlocks &tile, LoadOp load)
+      : tile(tile), load(load), builder(load), loc(load.getLoc()),
+        shape(tile::shapeOf(load.getType())),
+        bytes(tile::elementBytes(tile::elementTypeOf(load.getType()))) {}
+
+  LoadBlocksOp write(const LinearLayout &layout);
+  TensorMapAttr describe();
+
+private:
+  Value constant(Type type, int64_t value) {
+    return arith::ConstantOp::create(builder, loc, builder.getIntegerAttr(type, value));
+  }
+  LaunchProductAttr numberOf(int64_t value) {
+    return LaunchProductAttr::get(load.getContext(), value, {});
+  }
+  /// Returns the extent of the array along a dimension, or of the part that the tile is.
+  LaunchProductAttr extentOf(size_t dim);
+  Value emitBase();
+
+  const TileOfBlocks &tile;
+  LoadOp load;
+  OpBuilder builder;
+  Location loc;
+  ArrayRef<int64_t> shape;
+  int64_t bytes;
+};
+} // namespace
+
+LaunchProductAttr BlockWriter::extentOf(size_t dim) {
+  const BoxPlace &place = tile.place;
+  if (dim > 1)
+    return numberOf(1);
+  if (place.hasExtent[dim])
+    return place.map.getExtents()[dim];
+  int64_t extent = shape[dim == 0 ? tile.dim : 1 - tile.dim];
+  if (dim == 1)
+    return numberOf(extent);
+  if (!isInAddress(place, 0) && !place.coordinates[0].isZero())
+    extent += place.coordinates[0].single()->factor;
+  return numberOf(std::max(extent, kLeastRowBytes / bytes));
+}
+
+/// Describes what a launch checks: the address of the array, and of rows.
+TensorMapAttr BlockWriter::describe() {
+  TensorMapAttr map = tile.place.map;
+  SmallVector<LaunchProductAttr> extents;
+  for (size_t dim = 0; dim < map.getRank(); ++dim)
+    extents.push_back(extentOf(dim));
+  constexpr unsigned pieceBytes = 16;
+  unsigned rowBytes = isInAddress(tile.place, 1) ? unsigned(kBaseBytes) : pieceBytes;
+  return TensorMapAttr::get(load.getContext(), map.getArgument(), map.getElementType(), extents,
+                            map.getStrides(), /*box=*/{}, rowBytes);
+}
+
+/// Moves the array to where it begins along the dimensions for which it has no extent.
+Value BlockWriter::emitBase() {
+  const BoxPlace &place = tile.place;
+  Value base = load->getParentOfType<FunctionOpInterface>().getArgument(place.map.getArgument());
+  Type wide = builder.getI64Type();
+  Value offset;
+  for (size_t dim = 0; dim < place.map.getRank(); ++dim) {
+    if (!isInAddress(place, dim))
+      continue;
+    Value term = arith::ExtSIOp::create(builder, loc, wide,
+                                        emitCoordinate(builder, loc, place.coordinates[dim]));
+    if (dim > 0)
+      term = arith::MulIOp::create(
+          builder, loc, term,
+          emitProduct(builder, loc, load, place.map.getStrides()[dim - 1], wide));
+    offset = offset ? arith::AddIOp::create(builder, loc, offset, term).getResult() : term;
+  }
+  return offset ? tile::AddPtrOp::create(builder, loc, base.getType(), base, offset).getResult()
+                : base;
+}
+
+LoadBlocksOp BlockWriter::write(const LinearLayout &layout) {
+  const BoxPlace &place = tile.place;
+  Type word = builder.getI32Type();
+  auto product = [&](LaunchProductAttr number) {
+    return emitProduct(builder, loc, load, number, word);
+  };
+  auto coordinate = [&](size_t dim) {
+    return isInAddress(place, dim) ? constant(word, 0)
+                                   : emitCoordinate(builder, loc, place.coordinates[dim]);
+  };
+  Value base = emitBase();
+  return LoadBlocksOp::create(builder, loc, load.getType(), base, product(extentOf(0)),
+                              product(extentOf(1)), product(place.map.getStrides().front()),
+                              coordinate(0), coordinate(1), tile.block, tile.dim,
+                              tile::LayoutAttr::get(load.getContext(), layout));
+}
+
+//===-- The pass -----------------------------------------------------------------------------===//
+
+/// Returns true if a loop loads blocks only.
+static bool loadsBlocksOnly(scf::ForOp loop) {
+  Operands operands = operandsIn(loop);
+  IndexFacts facts(loop->getParentOfType<FunctionOpInterface>());
+  StringRef obstacle;
+  return operands.size() == countTileLoads(loop) && llvm::all_of(operands, [&](auto &entry) {
+           return blocksOf(facts, entry.second, obstacle).has_value();
+         });
+}
+
+static void loadBlocks(FunctionOpInterface function) {
+  SmallVector<scf::ForOp> loops;
+  function->walk([&](scf::ForOp loop) { loops.push_back(loop); });
+  for (scf::ForOp loop : loops)
+    joinRest(loop, [&] { return loadsBlocksOnly(loop); });
+  // All are read before any is written: facts are of the function as it is.
+  IndexFacts facts(function);
+  std::vector<std::pair<LoadedOperand, TileOfBlocks>> found;
+  for (auto &[op, operand] : operandsIn(function)) {
+    StringRef obstacle;
+    if (std::optional<TileOfBlocks> tile = blocksOf(facts, operand, obstacle))
+      found.push_back({operand, *tile});
+    else if (!obstacle.empty())
+      emitCodedRemark(op, Code::BoxCopies) << "operand through shared memory, not in blocks of its "
+                                              "array: "
+                                           << obstacle;
+  }
+  for (auto &[operand, tile] : found) {
+    BlockWriter writer(tile, operand.load);
+    addTensorMap(function->getParentOfType<ModuleOp>(), writer.describe());
+    operand.load.getResult().replaceAllUsesWith(writer.write(operand.layout).getResult());
+    operand.load.erase();
+  }
+}
+
+namespace {
+struct LoadBlocks : tw::impl::LoadBlocksBase<LoadBlocks> {
+  void runOnOperation() override {
+    tile::TargetAttr target = targetOf(getOperation());
+    if (!target || target.getBlocks().empty())
+      return;
+    for (auto function : getOperation().getOps<FunctionOpInterface>())
+      if (!function.isExternal())
+        loadBlocks(function);
+  }
+};
+} // namespace
