@@ -14,6 +14,8 @@ static std::string textOf(const std::array<uint32_t, 3> &extents) {
 /// specifications per compute capability).
 static uint32_t maxSharedBytes(const Program &program) {
   constexpr uint32_t kilo = 1024;
+  if (program.target == "xe2" || program.target == "xe-hpc") // oneAPI GPU Optimization Guide
+    return 128 * kilo;
   unsigned arch = program.arch();
   if (program.isAmdgcn) // LLVM, AMDGPUUsage, and the instruction set manual of CDNA4
     return (arch == 1250 ? 320 : arch == 950 ? 160 : 64) * kilo;

@@ -31,7 +31,7 @@ def check(seed: int, num_settings: int) -> None:
     assert torch.equal(run(k, kernel, seed, "cpu"), expected), "cpu"
     rng = random.Random(seed)
     for _ in range(num_settings):
-        device = rng.choice(["sim:sm_80", "sim:sm_80", "sim:sm_90a", "sim:gfx942", "sim:gfx1100"])
+        device = rng.choice(["sim:sm_80", "sim:sm_80", "sim:sm_90a", "sim:gfx942", "sim:gfx1100", "sim:xe2"])
         warps, stages = rng.choice([1, 2, 4, 8]), rng.choice([1, 2, 3, 4, 5])
         options = {
             "schedule": rng.choice(tw.simulation.SCHEDULES),

@@ -351,6 +351,24 @@ def test_a_tile_that_does_not_fit_goes_through_shared_memory_in_rounds(
     assert 0 < kernel.shared <= limit < x.nbytes
 
 
+@tw.jit
+def multiply_adds(a, b, c, M: tw.constexpr, N: tw.constexpr, K: tw.constexpr):
+    """A product of scalars, whose operands lie in shared memory whole."""
+    m, n, k = tw.arange(0, M), tw.arange(0, N), tw.arange(0, K)
+    x, y = tw.load(a + m[:, None] * K + k[None, :]), tw.load(b + k[:, None] * N + n[None, :])
+    tw.store(c + m[:, None] * N + n[None, :], tw.dot(x, y, input_precision="ieee"))
+
+
+@pytest.mark.parametrize("row", ["xe2", "xe-hpc"])
+def test_programs_have_the_memory_of_their_machine(row: str, rng: np.random.Generator) -> None:
+    a, b = normal(rng, 128, 128, dtype=np.float32), normal(rng, 128, 32, dtype=np.float32)
+    c = poisoned(128, 32, dtype=np.float32)
+    with tw.device(f"sim:{row}"):
+        kernel = multiply_adds[(1,)](a, b, c, M=128, N=32, K=128, num_warps=8)
+    np.testing.assert_allclose(c, a.astype(np.float64) @ b, atol=1e-3)
+    assert 65536 < kernel.shared <= 131072
+
+
 # (tile, warps, num_stages, the architecture whose memory holds num_stages - 1 slots, but no more).
 SHORT_BY_ONE_SLOT = [
     ((128, 256, 64), 8, 3, "sm_120"), ((128, 128, 64), 4, 4, "sm_86"), ((16, 256, 128), 4, 3, "sm_80"),
