@@ -9,7 +9,6 @@
 #include "passes/simt/LayoutRules.h"
 #include "passes/simt/layout/BufferChoice.h"
 #include "passes/simt/layout/Coalescing.h"
-#include "passes/simt/product/AsyncOperands.h"
 #include "passes/simt/product/LoadBlocks.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallPtrSet.h"
@@ -126,18 +125,12 @@ struct OperandReads {
 /// interleaved.
 static bool isLoadedInBlocks(const IndexFacts &facts, const SelectedProduct &product,
                              MmaOperand operand, Value tile, int64_t rows) {
-  OperandSource source = simt::sourceOf(tile);
-  auto load = source.tile.getDefiningOp<tile::LoadOp>();
-  ArrayRef<int64_t> shape = tile::shapeOf(tile.getType());
-  if (!load || shape.size() != 2)
+  if (tile::shapeOf(tile.getType()).size() != 2)
     return false;
-  LinearLayout layout = mmaLayout(product.instruction, operand, shape, product.warps, {rows, 1, 1});
-  if (source.isTransposed)
-    layout = layout.transposed({1, 0});
+  std::optional<LoadedOperand> loaded =
+      loadedOperandOf(tile, operand, product.instruction, product.warps, {rows, 1, 1});
   StringRef obstacle;
-  bool isA = operand == MmaOperand::A;
-  tile::BlockUse use = isA ? tile::BlockUse::A : tile::BlockUse::B;
-  return blocksOf(facts, {load, use, layout}, obstacle).has_value();
+  return loaded && blocksOf(facts, *loaded, obstacle);
 }
 
 /// Returns the wish of an operand that is loaded in blocks: lanes have columns and steps of K in

@@ -87,11 +87,12 @@ std::optional<TileOfBlocks> tw::simt::blocksOf(const IndexFacts &facts,
   });
   if (block == target.getBlocks().end())
     return std::nullopt;
-  if (!fillsWithZeros(load) || load.getIsVolatile() || !feedsProductsOnly(load)) {
-    obstacle = "it has other elements than 0 beyond its mask, is volatile, or not only products "
-               "need it";
+  obstacle = !fillsWithZeros(load)      ? "its masked elements are not 0"
+             : load.getIsVolatile()     ? "it is volatile"
+             : !feedsProductsOnly(load) ? "others than products need it"
+                                        : "";
+  if (!obstacle.empty())
     return std::nullopt;
-  }
   constexpr int64_t mostSpan = 128;
   OperandSlabs slabs{.dim = dim,
                      .spanBytes = unsigned(std::min(mostSpan, shape[dim] * bytes)),
@@ -104,32 +105,60 @@ std::optional<TileOfBlocks> tw::simt::blocksOf(const IndexFacts &facts,
   return TileOfBlocks{*block, dim, *place};
 }
 
-/// Returns the operand of a product, where it is a loaded tile.
-static std::optional<LoadedOperand> loadedOperandOf(MmaOp mma, MmaOperand which) {
-  bool isA = which == MmaOperand::A;
-  OperandSource source = sourceOf(isA ? mma.getA() : mma.getB());
+std::optional<LoadedOperand> tw::simt::loadedOperandOf(Value tile, MmaOperand operand,
+                                                       tile::MmaAttr instruction,
+                                                       ArrayRef<int64_t> warps,
+                                                       ArrayRef<int64_t> interleave) {
+  OperandSource source = sourceOf(tile);
   auto load = source.tile.getDefiningOp<LoadOp>();
-  if (!load || mma.getAsync())
+  if (!load)
     return std::nullopt;
-  LinearLayout layout = mmaLayout(
-      mma.getInstruction(), which, tile::shapeOf((isA ? mma.getA() : mma.getB()).getType()),
-      mma.getWarps(), mma.getInterleave().value_or(ArrayRef<int64_t>()));
+  LinearLayout layout =
+      mmaLayout(instruction, operand, tile::shapeOf(tile.getType()), warps, interleave);
   if (source.isTransposed)
     layout = layout.transposed({1, 0});
-  return LoadedOperand{load, isA ? tile::BlockUse::A : tile::BlockUse::B, layout};
+  return LoadedOperand{load, operand == MmaOperand::A ? tile::BlockUse::A : tile::BlockUse::B,
+                       layout};
 }
 
-using Operands = llvm::MapVector<Operation *, LoadedOperand>; // by the load
+/// Returns an operand of a product, where it is a loaded tile.
+static std::optional<LoadedOperand> operandOf(MmaOp mma, MmaOperand which,
+                                              ArrayRef<int64_t> interleave) {
+  if (mma.getAsync())
+    return std::nullopt;
+  return loadedOperandOf(mma->getOperand(unsigned(which)), which, mma.getInstruction(),
+                         mma.getWarps(), interleave);
+}
 
-/// Finds the loaded operands below an operation, each as the first product takes it.
-static Operands operandsIn(Operation *op) {
-  Operands operands;
+namespace {
+/// A loaded tile as the first product takes it.
+struct UseOfLoad {
+  MmaOp mma;
+  MmaOperand which;
+  LoadedOperand operand;
+};
+} // namespace
+using Uses = llvm::MapVector<Operation *, UseOfLoad>; // by the load
+
+/// Finds the loaded operands of products below an operation.
+static Uses usesIn(Operation *op) {
+  Uses uses;
   op->walk([&](MmaOp mma) {
     for (MmaOperand which : {MmaOperand::A, MmaOperand::B})
-      if (std::optional<LoadedOperand> operand = loadedOperandOf(mma, which))
-        operands.try_emplace(operand->load, *operand);
+      if (auto operand = operandOf(mma, which, mma.getInterleave().value_or(ArrayRef<int64_t>())))
+        uses.try_emplace(operand->load, UseOfLoad{mma, which, *operand});
   });
-  return operands;
+  return uses;
+}
+
+/// Emits why an operand is not loaded in blocks, which it may be if its product had rows, columns
+/// and steps of K in order.
+static void explain(const IndexFacts &facts, const UseOfLoad &use) {
+  StringRef obstacle;
+  std::optional<LoadedOperand> plain = operandOf(use.mma, use.which, {});
+  if (!blocksOf(facts, *plain, obstacle) && !obstacle.empty())
+    emitCodedRemark(use.operand.load, Code::BoxCopies)
+        << "operand through shared memory, not in blocks of its array: " << obstacle;
 }
 
 //===-- Code ---------------------------------------------------------------------------------===//
@@ -233,11 +262,11 @@ LoadBlocksOp BlockWriter::write(const LinearLayout &layout) {
 
 /// Returns true if a loop loads blocks only.
 static bool loadsBlocksOnly(scf::ForOp loop) {
-  Operands operands = operandsIn(loop);
+  Uses uses = usesIn(loop);
   IndexFacts facts(loop->getParentOfType<FunctionOpInterface>());
   StringRef obstacle;
-  return operands.size() == countTileLoads(loop) && llvm::all_of(operands, [&](auto &entry) {
-           return blocksOf(facts, entry.second, obstacle).has_value();
+  return uses.size() == countTileLoads(loop) && llvm::all_of(uses, [&](auto &entry) {
+           return blocksOf(facts, entry.second.operand, obstacle).has_value();
          });
 }
 
@@ -249,14 +278,12 @@ static void loadBlocks(FunctionOpInterface function) {
   // All are read before any is written: facts are of the function as it is.
   IndexFacts facts(function);
   std::vector<std::pair<LoadedOperand, TileOfBlocks>> found;
-  for (auto &[op, operand] : operandsIn(function)) {
+  for (auto &[op, use] : usesIn(function)) {
     StringRef obstacle;
-    if (std::optional<TileOfBlocks> tile = blocksOf(facts, operand, obstacle))
-      found.push_back({operand, *tile});
-    else if (!obstacle.empty())
-      emitCodedRemark(op, Code::BoxCopies) << "operand through shared memory, not in blocks of its "
-                                              "array: "
-                                           << obstacle;
+    if (std::optional<TileOfBlocks> tile = blocksOf(facts, use.operand, obstacle))
+      found.push_back({use.operand, *tile});
+    else
+      explain(facts, use);
   }
   for (auto &[operand, tile] : found) {
     BlockWriter writer(tile, operand.load);

@@ -3,6 +3,7 @@
 #ifndef PASSES_SIMT_PRODUCT_LOADBLOCKS_H
 #define PASSES_SIMT_PRODUCT_LOADBLOCKS_H
 #include "ir/layout/LinearLayout.h"
+#include "ir/simt/MmaLayouts.h"
 #include "passes/simt/Boxes.h"
 
 namespace tw::simt {
@@ -13,6 +14,13 @@ struct LoadedOperand {
   tile::BlockUse use;
   LinearLayout layout; // of the loaded tile
 };
+
+/// Returns an operand of a product, a tile that is loaded; none of others. The arguments are as
+/// those of `mmaLayout`.
+std::optional<LoadedOperand> loadedOperandOf(mlir::Value tile, MmaOperand operand,
+                                             tile::MmaAttr instruction,
+                                             llvm::ArrayRef<int64_t> warps,
+                                             llvm::ArrayRef<int64_t> interleave);
 
 /// A loaded tile as blocks of an array.
 struct TileOfBlocks {

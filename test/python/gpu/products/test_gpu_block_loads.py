@@ -219,6 +219,34 @@ def test_what_looks_like_a_box(form: str, rng: np.random.Generator) -> None:
 
 
 @tw.jit
+def shared_by_others(a, b, c, M, FORM: tw.constexpr):
+    m, n, k = tw.arange(0, 64), tw.arange(0, 32), tw.arange(0, 64)
+    other = 1.0 if FORM == "filled" else 0.0
+    x = tw.load(a + m[:, None] * 64 + k[None, :], m[:, None] < M, other=other, volatile=FORM == "volatile")
+    y = tw.dot(x, tw.load(b + k[:, None] * 32 + n[None, :]))
+    if FORM == "summed":
+        y += tw.sum(x.to(tw.float32), 1)[:, None]
+    tw.store(c + m[:, None] * 32 + n[None, :], y)
+
+
+@pytest.mark.parametrize(
+    ("form", "reason"),
+    [
+        ("filled", "its masked elements are not 0"), ("volatile", "it is volatile"),
+        ("summed", "others than products need it"), ("plain", None),
+    ],
+)  # fmt: skip
+def test_remarks_say_why_an_operand_is_not_loaded_so(form: str, reason: str | None, rng: np.random.Generator) -> None:
+    a, b, c = integers(rng, 64, 64), integers(rng, 64, 32), poisoned(64, 32)
+    with launching_on("sim:xe2"):
+        compiled = launch(shared_by_others, (1,), a, b, c, 40, FORM=form, setting=SETTING)
+    left = torch.where(torch.arange(64)[:, None] < 40, a.double(), 1.0 if form == "filled" else 0.0)
+    assert_equal(c, left @ b.double() + (left.sum(1, keepdim=True) if form == "summed" else 0.0))
+    assert reason in reasons(compiled) if reason else not reasons(compiled)
+    assert ("0" in mapped(compiled)) == (reason is None)
+
+
+@tw.jit
 def overlapping(x, weights, out, stride, ROWS: tw.constexpr, BK: tw.constexpr, N: tw.constexpr):
     """A convolution as a product: rows of the left operand overlap where the stride is small."""
     m, k, n = tw.arange(0, ROWS), tw.arange(0, BK), tw.arange(0, N)
