@@ -7,7 +7,7 @@ using namespace tw;
 
 namespace {
 constexpr std::string_view kMagic = "TWARTIFACT";
-constexpr uint32_t kVersion = 6;
+constexpr uint32_t kVersion = 7;
 
 /// Appends values in the machine's byte order: artifacts do not travel between kinds of machine.
 class Encoder {
@@ -131,6 +131,7 @@ std::string tw::encodeArtifact(const Artifact &artifact) {
   }
   encoder.addText(artifact.assembled);
   encoder.addText(artifact.assembler);
+  encoder.addText(artifact.buildOptions);
   encoder.addNumber<uint64_t>(artifact.resources.size());
   for (const auto &[name, amount] : artifact.resources) {
     encoder.addText(name);
@@ -179,6 +180,7 @@ bool tw::decodeArtifact(const std::string &bytes, Artifact &artifact) {
   }
   result.assembled = decoder.takeText();
   result.assembler = decoder.takeText();
+  result.buildOptions = decoder.takeText();
   uint64_t numResources = decoder.takeCount(2 * sizeof(uint64_t));
   for (uint64_t i = 0; i < numResources; ++i) {
     std::string name = decoder.takeText();

@@ -34,6 +34,7 @@ struct Artifact {
   uint64_t codeBytes = 0;    // machine code, for reports
   std::string assembled;     // GPUs: machine code made of `binary` (CUBIN); empty: at load
   std::string assembler;     // what made `assembled`: "ptxas 13.0.88"
+  std::string buildOptions;  // OpenCL: what the driver's compiler is told about `binary`
   std::map<std::string, int64_t> resources; // GPUs: num_warps, shared_bytes, registers, ...
   std::vector<ArtifactBuffer> sharedBuffers;
   std::vector<TensorMapRecipe> tensorMaps; // what the kernel gets behind its parameters

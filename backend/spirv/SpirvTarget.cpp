@@ -151,6 +151,17 @@ static std::unique_lock<std::mutex> beginGeneration() {
   return lock;
 }
 
+/// Returns what the driver's compiler has to be told about code of so many registers a thread: to
+/// round quotients of float32 as the code expects it, and to give threads the registers that it was
+/// compiled for (CompilerOptions::largeGrf of Intel's compute runtime).
+static std::string buildOptionsOf(const SpirvArch &arch, unsigned registers) {
+  std::string options = arch.dividesCorrectly ? "-cl-fp32-correctly-rounded-divide-sqrt" : "";
+  if (registers > arch.registers)
+    options += (options.empty() ? "" : " ") +
+               ("-cl-intel-" + std::to_string(registers) + "-GRF-per-thread");
+  return options;
+}
+
 bool SpirvTarget::emit(ModuleOp lowered, Artifact &artifact, std::string &error) const {
   std::unique_lock<std::mutex> lock;
   if (!isSimulated())
@@ -161,8 +172,10 @@ bool SpirvTarget::emit(ModuleOp lowered, Artifact &artifact, std::string &error)
   artifact.codeBytes = artifact.binary.size();
   if (lowered->hasAttr(spirv::kFailureWord))
     artifact.resources["failure_word"] = 1;
-  if (unsigned registers = targetOf(lowered).getRegisters(); registers > arch.registers)
-    artifact.resources[kLargeRegisters.str()] = registers;
+  const unsigned registers = targetOf(lowered).getRegisters();
+  artifact.buildOptions = buildOptionsOf(arch, registers);
+  if (registers > arch.registers)
+    artifact.resources["large_registers"] = registers;
   if (arch.lastVersion)
     artifact.resources.insert(
         {{kFirstVersion.str(), arch.firstVersion}, {kLastVersion.str(), arch.lastVersion}});

@@ -291,6 +291,9 @@ static void defineKernel(py::module_ &module) {
           "assembled",
           [](const Kernel &kernel) { return py::bytes(kernel.compiled->artifact.assembled); })
       .def_property_readonly(
+          "build_options",
+          [](const Kernel &kernel) { return kernel.compiled->artifact.buildOptions; })
+      .def_property_readonly(
           "resources", [](const Kernel &kernel) { return kernel.compiled->artifact.resources; })
       .def_property_readonly("parameters", &describeParameters)
       .def_property_readonly("tensor_maps", &describeTensorMaps)

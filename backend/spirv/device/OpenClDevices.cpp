@@ -51,7 +51,7 @@ static std::string archOf(const OpenClEntry &entry) {
 }
 
 static DriverAssembler assemblerOf(std::shared_ptr<OpenClContext> context) {
-  return {assemblerName(context->entry()),
+  return {context->entry().describe(),
           [context](const Artifact &artifact, std::string &code, RuntimeError &error) {
             auto program = OpenClProgram::build(context, artifact, error);
             if (program)

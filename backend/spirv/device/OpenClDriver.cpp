@@ -139,7 +139,6 @@ static OpenClEntry describeDevice(const OpenClFunctions &call, ClHandle platform
                    numberOf<uint64_t>(fact, id, fact::kSingleAtomics),
                    numberOf<uint64_t>(fact, id, fact::kDoubleAtomics)};
   entry.isGpu = numberOf<uint64_t>(fact, id, fact::kDeviceType) & kGpuType;
-  entry.roundsDivisions = numberOf<uint64_t>(fact, id, fact::kSingleFloats) & kRoundsDivisions;
   if (entry.has("cl_intel_device_attribute_query"))
     entry.ipVersion = numberOf<uint32_t>(fact, id, fact::kIpVersion);
   bindUsm(entry);

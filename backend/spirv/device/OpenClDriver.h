@@ -33,7 +33,7 @@ struct OpenClEntry {
   std::array<uint64_t, 3> atomics = {}; // of floats of 16, 32 and 64 bits
   uint32_t bufferAlignment = 1;         // bytes, of parts of buffers
   uint32_t ipVersion = 0;               // of Intel's GPUs
-  bool isGpu = false, roundsDivisions = false;
+  bool isGpu = false;
 
   /// Returns true if the device has an extension of OpenCL.
   bool has(const std::string &extension) const;
@@ -41,7 +41,7 @@ struct OpenClEntry {
     return access != ArrayAccess::Direct && access != ArrayAccess::DirectUsm;
   }
   /// The name of the device with that of its driver and its version: "AMD EPYC, Intel(R) OpenCL
-  /// 2026.22".
+  /// 2026.22". So an artifact names the driver whose machine code it has (`Artifact::assembler`).
   std::string describe() const { return name + ", " + platformName + " " + driverVersion; }
 };
 

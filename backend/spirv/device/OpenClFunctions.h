@@ -78,18 +78,17 @@ struct UsmFunctions {
 namespace fact {
 inline constexpr uint32_t kPlatformName = 0x0902, kDeviceType = 0x1000, kComputeUnits = 0x1002,
                           kMaxThreads = 0x1004, kAddressBits = 0x100D, kBaseBits = 0x1019,
-                          kSingleFloats = 0x101B, kLocalBytes = 0x1023, kDeviceName = 0x102B,
-                          kDriverVersion = 0x102D, kDeviceVersion = 0x102F, kExtensions = 0x1030,
-                          kSvm = 0x1053, kSpirvVersions = 0x105B, kSubgroupSizes = 0x4108,
-                          kSystemUsm = 0x4194, kDeviceUsm = 0x4191, kSingleAtomics = 0x4231,
-                          kDoubleAtomics = 0x4232, kHalfAtomics = 0x4233, kIpVersion = 0x4250;
+                          kLocalBytes = 0x1023, kDeviceName = 0x102B, kDriverVersion = 0x102D,
+                          kDeviceVersion = 0x102F, kExtensions = 0x1030, kSvm = 0x1053,
+                          kSpirvVersions = 0x105B, kSubgroupSizes = 0x4108, kSystemUsm = 0x4194,
+                          kDeviceUsm = 0x4191, kSingleAtomics = 0x4231, kDoubleAtomics = 0x4232,
+                          kHalfAtomics = 0x4233, kIpVersion = 0x4250;
 inline constexpr uint32_t kBinarySizes = 0x1165, kBinaries = 0x1166, kBuildLog = 0x1183;
 inline constexpr uint32_t kKernelThreads = 0x11B0, kExecutionStatus = 0x11D3;
 inline constexpr uint32_t kStart = 0x1282, kEnd = 0x1283; // of OpenClFunctions::eventTime
 } // namespace fact
 inline constexpr uint64_t kAllDeviceTypes = 0xFFFFFFFF, kGpuType = 1 << 2, kCpuType = 1 << 1;
 inline constexpr uint64_t kSvmCoarse = 1 << 0, kSvmSystem = 1 << 2; // of fact::kSvm
-inline constexpr uint64_t kRoundsDivisions = 1 << 7;                // of fact::kSingleFloats
 inline constexpr uint64_t kReadWrite = 1 << 0;                      // flag of memory
 inline constexpr uint32_t kRegionPart = 0x1220;                     // of a buffer
 /// Has a queue note when its operations run.

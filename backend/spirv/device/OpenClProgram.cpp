@@ -3,31 +3,11 @@
 #include "backend/gpu/GpuCode.h"
 #include "backend/gpu/device/LaunchChecks.h"
 #include "backend/spirv/device/SpirvNeeds.h"
-#include "backend/spirv/machine/SpirvArch.h"
 #include "runtime/codes/Codes.h"
 #include "llvm/ADT/StringRef.h"
 
 using namespace tw;
 using namespace tw::spirv;
-
-static std::string optionsOf(const OpenClEntry &entry) {
-  return entry.roundsDivisions ? "-cl-fp32-correctly-rounded-divide-sqrt" : "";
-}
-
-/// Returns the options that an artifact is built with. Intel's driver of GPUs knows the one for
-/// more registers (CompilerOptions::largeGrf of its sources); that of processors does not.
-static std::string optionsOf(const OpenClEntry &entry, const Artifact &artifact) {
-  int64_t registers = gpu::resourceOf(artifact, kLargeRegisters, 0);
-  std::string options = optionsOf(entry);
-  if (registers == 0 || !entry.isGpu)
-    return options;
-  return options + (options.empty() ? "" : " ") + "-cl-intel-" + std::to_string(registers) +
-         "-GRF-per-thread";
-}
-
-std::string spirv::assemblerName(const OpenClEntry &entry) {
-  return entry.describe() + " " + optionsOf(entry);
-}
 
 /// The driver's words on a program; no more than a screenful.
 static std::string logOf(const OpenClContext &context, ClHandle program) {
@@ -82,8 +62,8 @@ std::unique_ptr<OpenClProgram> OpenClProgram::buildOf(std::shared_ptr<OpenClCont
   }
   std::unique_ptr<OpenClProgram> program(new OpenClProgram(context, handle));
   const OpenClEntry &entry = context->entry();
-  const std::string options = optionsOf(entry, artifact);
-  result = context->call().build(handle, 1, &entry.id, options.c_str(), nullptr, nullptr);
+  const char *options = artifact.buildOptions.c_str();
+  result = context->call().build(handle, 1, &entry.id, options, nullptr, nullptr);
   if (result == gpu::kSuccess)
     return program;
   error = context->failureOf(result, context->call().build.name, action);
@@ -103,7 +83,7 @@ std::unique_ptr<OpenClProgram> OpenClProgram::build(std::shared_ptr<OpenClContex
     return nullptr;
   }
   const OpenClEntry &entry = context->entry();
-  if (!artifact.assembled.empty() && artifact.assembler == assemblerName(entry)) {
+  if (!artifact.assembled.empty() && artifact.assembler == entry.describe()) {
     if (auto program = buildOf(context, artifact, /*isBinary=*/true, action, error))
       return program;
     error.code = Code::DamagedCacheFile;

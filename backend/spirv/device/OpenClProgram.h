@@ -31,8 +31,5 @@ private:
   const ClHandle program;
 };
 
-/// Names the driver and device whose machine code an artifact has (`Artifact::assembler`).
-std::string assemblerName(const OpenClEntry &entry);
-
 } // namespace tw::spirv
 #endif

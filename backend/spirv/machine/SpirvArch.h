@@ -38,10 +38,9 @@ struct SpirvArch {
   uint32_t firstVersion = 0, lastVersion = 0;
 };
 
-/// Resources of an artifact: how many registers a thread has, where that is `largeRegisters`, and
-/// the versions of the GPUs that the code is for, where it is not for any device.
-inline constexpr llvm::StringLiteral kLargeRegisters = "large_registers",
-                                     kFirstVersion = "first_version", kLastVersion = "last_version";
+/// Resources of an artifact: the versions of the GPUs that the code is for, where it is not for any
+/// device.
+inline constexpr llvm::StringLiteral kFirstVersion = "first_version", kLastVersion = "last_version";
 
 /// All of them, the generic ones first.
 llvm::ArrayRef<SpirvArch> spirvArchTable();

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import struct
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -64,16 +64,6 @@ def _image(name: str, data: bytes) -> Iterator[str]:
 
 def _bytes(name: str, values: Sequence[int]) -> str:
     return f"static const uint8_t {name}[] = {{{', '.join(map(str, values)) or '0'}}};"
-
-
-def _build_options(resources: Mapping[str, int]) -> str:
-    """What OpenCL's driver is to do with code for a generation of Intel's GPUs: divide float32 as the code
-    expects it, and give threads as many registers as it was compiled for."""
-    if not resources.get("last_version"):
-        return ""
-    registers = resources.get("large_registers")
-    rest = f" -cl-intel-{registers}-GRF-per-thread" if registers else ""
-    return f"-cl-fp32-correctly-rounded-divide-sqrt{rest}"
 
 
 def _int64(value: int) -> str:
@@ -139,7 +129,7 @@ class _Variant:
                     f"{code.shared_bytes}, {name}_parameters, {len(code.parameters)}, "
                     f"{maps}, {num_maps}, {code.resources.get('early_launch', 0)}, "
                     f"{{{', '.join(str(code.resources.get(f'cluster_{axis}', 1)) for axis in 'xyz')}}}, {len(image)}, "
-                    f"{_text(device_named(code.target).arch)}, {_text(_build_options(code.resources))}, "
+                    f"{_text(device_named(code.target).arch)}, {_text(code.build_options)}, "
                     f"{code.resources.get('first_version', 0)}, {code.resources.get('last_version', 0)}}},"
                 )
         yield "  {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, {0, 0, 0}, 0, 0, 0, 0, 0}};"

@@ -46,6 +46,7 @@ class Code(NamedTuple):
     num_threads: int = 0
     shared_bytes: int = 0
     resources: Mapping[str, int] = {}
+    build_options: str = ""  # of OpenCL's drivers
     tensor_maps: tuple[TensorMap, ...] = ()  # what launches pass behind the parameters
 
     def images(self) -> list[tuple[str, bytes]]:
@@ -181,6 +182,7 @@ def _code_of_gpu(made: Any, target: str, parameters: tuple[str, ...]) -> Code:
         num_threads=max(1, resources.get("threads", 0)),
         shared_bytes=max(0, resources.get("shared_bytes", 0)),
         resources=resources,
+        build_options=made.build_options,
     )  # fmt: skip
 
 

@@ -51,8 +51,13 @@ def test_code_that_the_driver_refuses_at_once_is_built_again(tmp_path: Path) -> 
     assert origin == "compiled" and said.count(WARNING + REFUSED) == 1, said
 
 
-@pytest.mark.parametrize(("type_of_device", "option"), [("gpu=1", "-cl-intel-256-GRF-per-thread"), ("gpu=0", "")])
-def test_a_launch_asks_the_driver_of_a_gpu_for_registers(type_of_device: str, option: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("type_of_device", "always", "option"),
+    [("gpu=1", "-cl-fp32-correctly-rounded-divide-sqrt", "-cl-intel-256-GRF-per-thread"), ("gpu=0", "", "")],
+)
+def test_a_launch_tells_the_driver_of_a_gpu_how_to_build(
+    type_of_device: str, always: str, option: str, tmp_path: Path
+) -> None:
     """A process builds one kernel for each limit; a second one reads them, and builds them alike."""
     words = f"{type_of_device} ip=0x5004000 extensions=cl_intel_device_attribute_query"  # of a GPU: xe2
     for origin in "compiled", "disk":
@@ -60,4 +65,5 @@ def test_a_launch_asks_the_driver_of_a_gpu_for_registers(type_of_device: str, op
         done = run_with_driver(arguments, tmp_path)
         assert done.returncode == 0, done.stderr
         lines = [line.rstrip() for line in done.stdout.splitlines()]
-        assert lines == [f"{origin} None", f"{origin} 256  {option}".rstrip(), f"{origin} 128"]
+        limits = {"None": always, "256": f"{always} {option}", "128": always}
+        assert lines == [f"{origin} {limit}  {options}".rstrip() for limit, options in limits.items()]

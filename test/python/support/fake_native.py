@@ -72,6 +72,7 @@ class Kernel:
     scratch_bytes = 0
     milliseconds = {"frontend": 1.0}
     assembled = b""
+    build_options = ""
     resources: dict[str, int] = {}
     updated: list[int] = []
     code_ranges: list[tuple[str, int, int]] = []

@@ -204,8 +204,6 @@ int clGetDeviceInfo(void *device, unsigned fact, size_t bytes, void *to, size_t 
     return giveNumber<uint32_t>(now.addressBits, bytes, to, needed);
   case 0x1019:
     return giveNumber<uint32_t>(now.baseBits, bytes, to, needed);
-  case 0x101B:
-    return giveNumber<uint64_t>(0, bytes, to, needed);
   case 0x1023:
     return giveNumber<uint64_t>(now.localBytes, bytes, to, needed);
   case 0x102B:

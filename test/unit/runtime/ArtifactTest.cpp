@@ -15,6 +15,7 @@ static Artifact makeArtifact() {
   artifact.scratchBytes = 4096;
   artifact.codeBytes = 9;
   artifact.tensorMaps = {{0, MapElement::F32, {{1, {1}}, {64, {}}}, {{2, {1, 1}}}, {32, 64}, 128}};
+  artifact.buildOptions = "-cl-option";
   artifact.promises = {"first", "second"};
   artifact.milliseconds = {{"frontend", 1.5}, {"llvm", 7.25}};
   return artifact;
@@ -30,6 +31,7 @@ TEST(ArtifactTest, RoundTrips) {
   EXPECT_EQ(decoded.parameters[1].name, "n");
   EXPECT_EQ(decoded.parameters[1].sourceIndex, 2);
   EXPECT_EQ(decoded.scratchBytes, 4096u);
+  EXPECT_EQ(decoded.buildOptions, "-cl-option");
   EXPECT_EQ(decoded.tensorMaps, makeArtifact().tensorMaps);
   EXPECT_EQ(decoded.promises, makeArtifact().promises);
   EXPECT_EQ(decoded.milliseconds.at("llvm"), 7.25);

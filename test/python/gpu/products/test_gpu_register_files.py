@@ -68,6 +68,9 @@ def test_launches_choose_with_maxnreg(row: str) -> None:
     assert "large_registers" not in few.resources and not remarks(few)
     assert "large_registers" not in some.resources
     assert all_of_them.resources["large_registers"] == 256 and not remarks(all_of_them)
+    options = [kernel.native.build_options.split() for kernel in (few, all_of_them)]
+    rounded = "-cl-fp32-correctly-rounded-divide-sqrt"
+    assert options == [[rounded], [rounded, "-cl-intel-256-GRF-per-thread"]]
     assert len({kernel.key for kernel in (few, some, all_of_them, compiled(row, sums=32), compiled(row, sums=128))}) == 5
 
 
@@ -82,6 +85,7 @@ def test_devices_with_one_file_take_every_limit() -> None:
     constants = {"M": 64, "N": 128, "DEPTH": 16}
     kernels = [multiply.compile(SIGNATURE, constants, device="spirv:generic16", **options) for options in ({}, {"maxnreg": 256})]
     assert all("large_registers" not in kernel.resources for kernel in kernels)
+    assert not any(kernel.native.build_options for kernel in kernels)
     assert kernels[0].asm["spirv"] == kernels[1].asm["spirv"]
 
 
