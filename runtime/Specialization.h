@@ -27,8 +27,10 @@ inline constexpr uint64_t kFactDivisor = 16;
 constexpr ArgumentFacts integerFacts(uint64_t bits, unsigned width) {
   ArgumentFacts facts;
   facts.divisibility = bits % kFactDivisor ? 1 : int64_t(kFactDivisor);
-  facts.isOne = bits == 1;
-  facts.isNonNegative = bits >> (width - 1) == 0;
+#define TW_INTEGER_FACT(fact, name, attribute, usual, text, use, part, needs, rule)                \
+  facts.is##fact = rule;
+#define TW_POINTER_FACT(...)
+#include "runtime/arguments/ArgumentFacts.def"
   return facts;
 }
 /// The assumptions about a pointer that no other meets, by its address and the size of its memory,
@@ -36,8 +38,10 @@ constexpr ArgumentFacts integerFacts(uint64_t bits, unsigned width) {
 constexpr ArgumentFacts pointerFacts(uint64_t address, uint64_t bytes, uint64_t streamingBytes) {
   ArgumentFacts facts;
   facts.divisibility = address % kFactDivisor ? 1 : int64_t(kFactDivisor);
-  facts.isStreaming = bytes >= streamingBytes;
-  facts.isDisjoint = true;
+#define TW_INTEGER_FACT(...)
+#define TW_POINTER_FACT(fact, name, attribute, usual, text, use, part, needs, rule)                \
+  facts.is##fact = rule;
+#include "runtime/arguments/ArgumentFacts.def"
   return facts;
 }
 

@@ -6,10 +6,9 @@
 namespace tw::tile {
 
 // kArgNonNegative, kArgDisjoint, kArgLarge, ... Unit: the fact is true.
-#define TW_ARGUMENT_FACT(fact, name, attribute, ...)                                               \
+#define TW_ARGUMENT_FACT(fact, kind, name, attribute, ...)                                         \
   inline constexpr llvm::StringLiteral kArg##fact = attribute;
 #include "runtime/arguments/ArgumentFacts.def"
-#undef TW_ARGUMENT_FACT
 /// An integer that divides this number or address.
 inline constexpr llvm::StringLiteral kArgDivisibility = "tile.divisibility";
 /// Unit, of lowered kernels: no access is below this pointer, by the signs of indices

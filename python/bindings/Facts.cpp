@@ -160,14 +160,15 @@ static PyObject *findOverlaps(PyObject *, PyObject *pointers) {
   return found;
 }
 
-/// Lists the facts that are true or false: (name, attribute in Tile IR, whether of pointers, usual
-/// value, text, use).
+/// Lists the columns of ArgumentFacts.def: (whether of pointers, name, attribute in Tile IR, usual
+/// value, text, use, part, needs, rule).
 static py::list argumentFacts() {
   static constexpr const char *kUses[] = {"assumed", "provided", "noted", "advice"};
   py::list facts;
   for (const ArgumentFact &fact : kArgumentFacts)
-    facts.append(py::make_tuple(fact.name, fact.attribute, fact.kind == ArgumentSpec::Kind::Pointer,
-                                fact.usual, fact.text, kUses[size_t(fact.use)]));
+    facts.append(py::make_tuple(fact.kind == ArgumentSpec::Kind::Pointer, fact.name, fact.attribute,
+                                fact.usual, fact.text, kUses[size_t(fact.use)], fact.part,
+                                fact.needs, fact.rule));
   return facts;
 }
 

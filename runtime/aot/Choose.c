@@ -2,6 +2,11 @@
 #include "runtime/aot/Tables.h"
 #include <inttypes.h>
 
+/* An export writes these by the rows of runtime/arguments/ArgumentFacts.def: tells whether an
+ * integer of so many bits is as a rule says, and what that is ("not negative"). */
+static int tw_rule_holds(int64_t rule, uint64_t bits, unsigned width);
+static const char *tw_rule_needs(int64_t rule);
+
 static int tw_holds(const struct tw_kernel *kernel, const struct tw_fact *fact,
                     const uint64_t *values) {
   uint64_t value = values[fact->argument];
@@ -10,8 +15,8 @@ static int tw_holds(const struct tw_kernel *kernel, const struct tw_fact *fact,
     return value == (uint64_t)fact->value;
   case TW_DIVISIBLE:
     return (value & (uint64_t)(fact->value - 1)) == 0;
-  case TW_NON_NEGATIVE:
-    return value >> (kernel->arguments[fact->argument].bits - 1) == 0;
+  case TW_RULE:
+    return tw_rule_holds(fact->value, value, kernel->arguments[fact->argument].bits);
   case TW_AT_LEAST:
     return (int64_t)value >= fact->value;
   case TW_AT_MOST:
@@ -64,8 +69,8 @@ static int tw_refuse_fact(const struct tw_kernel *kernel, const struct tw_varian
     return tw_fail(error, TILEWRIGHT_NO_VARIANT,
                    "%s, and `%s` is %" PRId64 ", not a multiple of %" PRId64, start, argument->name,
                    number, fact->value);
-  return tw_fail(error, TILEWRIGHT_NO_VARIANT, "%s, and `%s` is %" PRId64 ", which is negative",
-                 start, argument->name, number);
+  return tw_fail(error, TILEWRIGHT_NO_VARIANT, "%s, and `%s` is %" PRId64 ", but must be %s",
+                 start, argument->name, number, tw_rule_needs(fact->value));
 }
 
 /* Says why no variant was chosen: what the one with the fewest assumptions that fail lacks. */

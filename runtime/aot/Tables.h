@@ -5,12 +5,12 @@
 
 /* What a variant assumes of an argument. */
 enum tw_assumption {
-  TW_EQUALS,       /* the integer is `value` */
-  TW_DIVISIBLE,    /* by `value`, a power of two: an integer or an address */
-  TW_NON_NEGATIVE, /* as a signed number */
-  TW_DISJOINT,     /* no other pointer is equal */
-  TW_AT_LEAST,     /* the integer, as a signed number, is `value` or more */
-  TW_AT_MOST       /* ... or less */
+  TW_EQUALS,    /* the integer is `value` */
+  TW_DIVISIBLE, /* by `value`, a power of two: an integer or an address */
+  TW_RULE,      /* the integer is as the rule of number `value` says */
+  TW_DISJOINT,  /* no other pointer is equal */
+  TW_AT_LEAST,  /* the integer, as a signed number, is `value` or more */
+  TW_AT_MOST    /* ... or less */
 };
 struct tw_fact {
   uint8_t assumption, argument;
@@ -57,7 +57,7 @@ struct tw_product {
  * blocks of the array, and gets no map. */
 enum { TW_MAX_RANK = 5 };
 struct tw_map {
-  unsigned argument; /* the array */
+  unsigned argument;               /* the array */
   unsigned element, element_bytes; /* element: CUtensorMapDataType */
   unsigned span_bytes, rank;
   struct tw_product extents[TW_MAX_RANK], strides[TW_MAX_RANK - 1]; /* elements */

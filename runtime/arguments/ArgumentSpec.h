@@ -12,7 +12,6 @@ struct ArgumentFacts {
   int64_t divisibility = 1; // of an integer or a pointer's address; 16 when known
 #define TW_ARGUMENT_FACT(fact, ...) bool is##fact = false;
 #include "runtime/arguments/ArgumentFacts.def"
-#undef TW_ARGUMENT_FACT
 };
 
 /// One parameter of the Python signature, in order. Behind them come the parts of tuples that are
@@ -39,20 +38,21 @@ enum class FactUse {
 };
 
 struct ArgumentFact {
-  const char *name, *attribute;
   ArgumentSpec::Kind kind;
+  const char *name, *attribute;
   bool usual;
   const char *text;
   FactUse use;
+  const char *part, *needs, *rule;
   bool ArgumentFacts::*value;
 };
 
 /// The rows of ArgumentFacts.def.
 inline constexpr ArgumentFact kArgumentFacts[] = {
-#define TW_ARGUMENT_FACT(fact, name, attribute, kind, usual, text, use)                            \
-  {name, attribute, ArgumentSpec::Kind::kind, usual, text, FactUse::use, &ArgumentFacts::is##fact},
+#define TW_ARGUMENT_FACT(fact, kind, name, attribute, usual, text, use, part, needs, rule)         \
+  {ArgumentSpec::Kind::kind, name, attribute, usual, text, FactUse::use, part, needs, #rule,       \
+   &ArgumentFacts::is##fact},
 #include "runtime/arguments/ArgumentFacts.def"
-#undef TW_ARGUMENT_FACT
 };
 
 } // namespace tw

@@ -17,12 +17,15 @@ from ..native import at_load, native
 class Fact(NamedTuple):
     """A fact that is true or false: a row of runtime/arguments/ArgumentFacts.def."""
 
+    of_pointers: bool  # else of integers
     name: str
     attribute: str  # of a kernel's arguments in Tile IR where it is true
-    of_pointers: bool  # else of integers
     usual: bool
     text: str  # what signatures write where the value is not the usual one
     use: str  # "assumed", "provided", "noted" or "advice"
+    part: str  # that guards look at; empty where there is none
+    needs: str  # what the guard asks of it: "not negative"
+    rule: str  # C's expression that decides it, by `bits` and `width` of an integer
 
     def allows(self, compiled: bool, given: bool) -> bool:
         """Tell whether a binary that was compiled for one value is right for another."""
@@ -31,6 +34,16 @@ class Fact(NamedTuple):
 
 # Facts that are true or false with their values, in the order of the rows.
 Changes = tuple[tuple[str, bool], ...]
+
+
+@cache
+def integer_rules() -> dict[str, Fact]:
+    """The facts of integers that a binary may assume of a value that it does not know, by name."""
+    return {
+        fact.name: fact
+        for fact in fact_rows()
+        if not fact.of_pointers and fact.use == "assumed" and fact.name != "is_one"
+    }
 
 
 @cache

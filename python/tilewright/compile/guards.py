@@ -21,14 +21,6 @@ class Guard(NamedTuple):
         return f"{self.name}: {self.value} is {self.needs}"
 
 
-# By fact: the part of the name, and what is needed where the binary relies on the fact.
-_OF_FACTS = {
-    "is_non_negative": ("sign", "not negative"),
-    "is_disjoint": ("overlap", "memory of no other argument"),
-    "is_large": ("size", "within reach of 32-bit offsets"),
-}
-
-
 def guards_of_facts(names: Sequence[str], facts: Sequence[Any]) -> Iterator[Guard]:
     """The guards of a specialization."""
     for name, assumed in zip(names, facts):
@@ -41,11 +33,10 @@ def guards_of_facts(names: Sequence[str], facts: Sequence[Any]) -> Iterator[Guar
             what = "address" if assumed.is_pointer else "value"
             yield Guard(f"{name}.{what}", name, f"a multiple of {assumed.divisibility}")
         for fact in fact_rows():
-            if fact.of_pointers == assumed.is_pointer and fact.name in _OF_FACTS:
+            if fact.of_pointers == assumed.is_pointer and fact.part:
                 # A binary that does not provide for a fact, as for large arrays, relies on its absence.
                 if getattr(assumed, fact.name) == (fact.use == "assumed"):
-                    part, needs = _OF_FACTS[fact.name]
-                    yield Guard(f"{name}.{part}", name, needs)
+                    yield Guard(f"{name}.{fact.part}", name, fact.needs)
 
 
 def guards_of_maps(

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..compile.facts import integer_rules
 from ..native.errors import InternalError
 from ..native.targets import device_named
 from . import grid as grids
@@ -32,8 +33,8 @@ _PARTS = (
 )  # fmt: skip
 _OWN_INCLUDE = re.compile(r'#include "runtime/aot/.*"\n')
 _ASSUMPTIONS = {
-    "equals": "TW_EQUALS", "divisible": "TW_DIVISIBLE", "non_negative": "TW_NON_NEGATIVE",
-    "disjoint": "TW_DISJOINT", "at_least": "TW_AT_LEAST", "at_most": "TW_AT_MOST",
+    "equals": "TW_EQUALS", "divisible": "TW_DIVISIBLE", "disjoint": "TW_DISJOINT",
+    "at_least": "TW_AT_LEAST", "at_most": "TW_AT_MOST",
 }  # fmt: skip
 _MAKERS = {"cuda": "TW_CUDA", "hip": "TW_HIP", "opencl": "TW_OPENCL"}  # by `Code.backend`
 
@@ -71,6 +72,18 @@ def _int64(value: int) -> str:
     return "INT64_MIN" if value == -(1 << 63) else f"INT64_C({value})"
 
 
+def rule_functions() -> Iterator[str]:
+    """The functions that decide facts of integers and say what they are, by number, for Choose.c."""
+    rows = integer_rules().values()
+    yield "static int tw_rule_holds(int64_t rule, uint64_t bits, unsigned width) {"
+    yield "  switch (rule) {"
+    yield from (f"  case {number}:\n    return {row.rule};" for number, row in enumerate(rows))
+    yield "  }\n  return 0;\n}"
+    yield "static const char *tw_rule_needs(int64_t rule) {"
+    yield f"  static const char *const needs[] = {{{', '.join(_text(row.needs) for row in rows)}}};"
+    yield "  return needs[rule];\n}"
+
+
 class _Variant:
     """Writes one specialization: its code, then its row in pieces."""
 
@@ -105,7 +118,8 @@ class _Variant:
     def _tables(self) -> Iterator[str]:
         yield f"static const struct tw_fact tw_{self.tag}_facts[] = {{"
         for kind, argument, value in self.specialization.assumptions:
-            yield f"  {{{_ASSUMPTIONS[kind]}, {argument}, {_int64(value)}}},"
+            rule = [*integer_rules()].index(kind) if kind in integer_rules() else value
+            yield f"  {{{_ASSUMPTIONS.get(kind, 'TW_RULE')}, {argument}, {_int64(rule)}}},"
         yield "  {0, 0, 0}};"
         yield f"static const struct tw_cpu_code tw_{self.tag}_cpu[] = {{"
         processors = [(code.level, i) for i, code in enumerate(self.codes) if code.level]
@@ -250,6 +264,7 @@ def write_code(
         "/* Tables end in a row of zeros: a table of C has one at least. */",
         "#define TW_COUNT(table) (sizeof(table) / sizeof((table)[0]) - 1)",
         *(_OWN_INCLUDE.sub("", launcher_file(part)) for part in parts),
+        *rule_functions(),
         grids.HELPERS,
     ]
     for number, kernel in enumerate(kernels):

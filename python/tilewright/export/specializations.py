@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, cast
 
 from ..language.element_types import BY_SHORT_NAME, ELEMENT_TYPES
 from ..native.errors import UnsupportedError
-from ..compile.facts import Facts, parse_facts
+from ..compile.facts import Facts, integer_facts, integer_rules, parse_facts
 
 # C's types of the numbers that can be passed; narrow floats are passed as `float`.
 C_NUMBERS = {
@@ -59,7 +59,7 @@ class Argument:
 class Assumption(NamedTuple):
     """What a specialization takes for granted of an argument: a row of runtime/aot/Tables.h."""
 
-    kind: str  # "equals", "at_least", "at_most", "divisible", "non_negative", "disjoint"
+    kind: str  # "equals", "at_least", "at_most", "divisible", "disjoint", or of `integer_rules`
     argument: int
     value: int = 0
 
@@ -186,8 +186,7 @@ def assume(specialization: Specialization, kernel: str, arguments: Sequence[Argu
         rows += [Assumption("at_most", index, high)] if high is not None else []
         if fact.divisibility > 1:
             rows.append(Assumption("divisible", index, fact.divisibility))
-        if fact.is_non_negative:
-            rows.append(Assumption("non_negative", index))
+        rows += [Assumption(rule, index) for rule in integer_rules() if getattr(fact, rule)]
         if argument.is_pointer and argument.is_stored and fact.is_disjoint and num_pointers > 1:
             rows.append(Assumption("disjoint", index))
     specialization.assumptions = rows
@@ -199,8 +198,9 @@ def _implied(rows: Sequence[Assumption], arguments: Sequence[Argument]) -> set[t
     for kind, argument, value in rows:
         if kind == "equals" and value % _ALIGNMENT == 0:
             held.add(("divisible", argument))
-        if kind == "equals" and 0 <= value < 1 << (arguments[argument].bits - 1):
-            held.add(("non_negative", argument))
+        if kind == "equals":
+            facts = integer_facts(arguments[argument].type, value)
+            held |= {(rule, argument) for rule in integer_rules() if getattr(facts, rule)}
     return held
 
 
@@ -210,7 +210,7 @@ def specificity(
     """How much is assumed: exact values first, then ranges, divisibility, signs, arrays that are apart. What
     takes fewer arguments than another specialization has the greater one."""
     held = [kind for kind, _ in _implied(specialization.assumptions, arguments)]
-    counted = tuple(map(held.count, ("equals", "divisible", "non_negative", "disjoint")))
+    counted = tuple(map(held.count, ("equals", "divisible", *integer_rules(), "disjoint")))
     return counted[:1] + (len(specialization.ranges),) + counted[1:]
 
 

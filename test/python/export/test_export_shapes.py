@@ -10,6 +10,8 @@ import exported
 import numpy as np
 import pytest
 import tilewright as tw
+from tilewright.compile.facts import fact_rows, integer_facts, integer_rules
+from tilewright.export.code import rule_functions
 from tilewright.export.package import Package
 
 pytestmark = pytest.mark.usefixtures("compiler")
@@ -75,3 +77,31 @@ def test_what_the_general_variant_refuses_the_exact_one_refuses(tmp_path: Path) 
     with pytest.raises(tw.CompileError) as caught:
         package.write(tmp_path, ["cpu:x86-64-v2"], form="c")
     assert "tw.arange(0, n)" in caught.value.rendered
+
+
+def test_a_package_decides_facts_of_integers_as_launches_do(tmp_path: Path, rng: np.random.Generator) -> None:
+    exposed = "int holds(int64_t rule, uint64_t bits, unsigned width) { return tw_rule_holds(rule, bits, width); }"
+    needs = "const char *needs(int64_t rule) { return tw_rule_needs(rule); }"
+    (tmp_path / "rules.c").write_text("\n".join(["#include <stdint.h>", *rule_functions(), exposed, needs]))
+    command = [exported.compiler("gcc"), "-std=c11", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC"]
+    exported.compiled([*command, "rules.c", "-o", "rules.so"], tmp_path)
+    library = ctypes.CDLL(str(tmp_path / "rules.so"))
+    library.needs.restype = ctypes.c_char_p
+    seen = set[tuple[str, bool]]()
+    for number, (name, row) in enumerate(integer_rules().items()):
+        assert library.needs(number).decode() == row.needs != ""
+        for sign, bits in [(sign, 1 << shift) for sign in "iu" for shift in range(3, 7)]:
+            random = rng.bytes(8 * 40)
+            for value in (0, -1, *np.frombuffer(random, np.int64).tolist()):
+                value = value % (1 << bits)
+                value -= (sign == "i" and value >> (bits - 1)) << bits
+                is_held = getattr(integer_facts(f"{sign}{bits}", value), name)
+                assert library.holds(number, ctypes.c_uint64(value), bits) == is_held, (name, sign, bits, value)
+                seen.add((name, is_held))
+    assert len(seen) == 2 * len(integer_rules())
+
+
+def test_packages_check_whatever_a_binary_relies_on() -> None:
+    """A fact of integers by its rule, arrays by what `assume` and `near_arrays` look at."""
+    relied = {row.name for row in fact_rows() if row.use in ("assumed", "provided")}
+    assert relied == {"is_one", "is_disjoint", "is_large", *integer_rules()}
