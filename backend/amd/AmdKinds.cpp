@@ -26,8 +26,7 @@ static TargetKind amdKind(const char *name) {
   kind.facts.kind = name;
   kind.facts.backend = "hip"; // as kernels that ask for their maker call it
   kind.facts.countsBytes = true;
-  kind.facts.options = {"bitcode", "no-fusion", "pass_limit"};
-  llvm::append_range(kind.facts.options, amd::launchOptions());
+  kind.facts.options = amd::launchOptions();
   return kind;
 }
 

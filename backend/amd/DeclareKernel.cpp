@@ -63,15 +63,8 @@ void tw::amd::declareKernel(LLVM::LLVMFuncOp kernel, unsigned numWarps, const Am
       add(std::string("amdgpu-no-workgroup-id-") + axis, "");
   if (!calls(kernel, "llvm.amdgcn.implicitarg.ptr"))
     add("amdgpu-no-implicitarg-ptr", "");
-  if (limits.wavesPerSimd > 0) {
-    std::string waves = std::to_string(limits.wavesPerSimd);
-    add("amdgpu-waves-per-eu", waves + "," + waves);
-  }
-  // Where there are as many accumulation registers, which count together with the others for how
-  // many waves a SIMD holds, LLVM takes twice this number for both.
-  if (limits.maxRegisters > 0)
-    add("amdgpu-num-vgpr",
-        std::to_string(limits.maxRegisters / (arch.hasAccumulationRegisters ? 2 : 1)));
+  for (const auto &[name, value] : limits.attributes)
+    add(name, value);
   add(kRegisterSteps, registerStepsOf(kernel, numWarps, arch));
   kernel.setPassthroughAttr(b.getArrayAttr(attributes));
   gpu::dropArgumentFacts(kernel);

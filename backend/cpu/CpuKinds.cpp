@@ -28,7 +28,7 @@ std::vector<TargetKind> cpu() {
   TargetKind kind;
   kind.facts.kind = kind.facts.backend = "cpu";
   kind.facts.checksAccesses = AccessChecks::DebugBuilds;
-  kind.facts.options = {"bitcode", "line-tables", "pass_limit"};
+  kind.facts.options = cpuLaunchOptions();
   kind.variants = {""};
   const std::vector<std::string> reached = cpuLevels();
 #if defined(__x86_64__)

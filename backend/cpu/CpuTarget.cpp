@@ -127,6 +127,12 @@ static constexpr llvm::StringLiteral kUnusedPasses[] = {
     "X86 Load Value Injection (LVI) Load Hardening",
 };
 
+static constexpr llvm::StringLiteral kLineTables = "line-tables";
+
+std::vector<std::string> tw::cpuLaunchOptions() {
+  return {"bitcode", kLineTables.str(), "pass_limit"};
+}
+
 namespace {
 class CpuTarget final : public Target {
 public:
@@ -148,7 +154,7 @@ public:
   }
   void addPasses(StagedPasses &passes, const CompileOptions &options) const override {
     addSimdPasses(passes, core.attribute);
-    if (hasExtraOption(options, "line-tables"))
+    if (hasExtraOption(options, kLineTables))
       passes.addPass(gpu::createAttachLineTables(gpu::LineDetail::Tables));
   }
   const LlvmMachine *llvmMachine() const override { return &emitter(); }

@@ -21,5 +21,8 @@ llvm::ArrayRef<llvm::StringRef> namedCpus();
 /// Those that this host reaches, in that order.
 std::vector<std::string> cpuLevels();
 
+/// Lists the words of launches that the target heeds (`TargetFacts::options`).
+std::vector<std::string> cpuLaunchOptions();
+
 } // namespace tw
 #endif

@@ -18,12 +18,6 @@ using namespace tw;
 static constexpr const char *kLibrary = "cuda-library", *kAssemblers = "assemblers",
                             *kOnlyAssemblers = "only-assemblers";
 
-/// The option of launches that may begin before those that they depend on have ended.
-static constexpr const char *kEarlyLaunch = "early-launch";
-
-/// The option of launches whose programs are there in clusters.
-static constexpr const char *kCluster = "cluster";
-
 static AssemblerSettings assemblersIn(const TargetSettings &settings) {
   AssemblerSettings assemblers{{}, /*searchesMachine=*/true};
   if (auto first = settings.find(kAssemblers); first != settings.end())
@@ -41,8 +35,7 @@ static TargetKind nvidiaKind(const char *name) {
   kind.facts.warpSize = 32;
   // CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
   kind.facts.processorRegisters = 64 << 10;
-  kind.facts.options = {"bitcode",        "maxnreg",    "no-fusion",
-                        "no-tensor-maps", "pass_limit", gpu::kSwizzlePrograms.str()};
+  kind.facts.options = nvidiaLaunchOptions();
   return kind;
 }
 
@@ -54,10 +47,7 @@ static TargetKind kindOfArchs(const char *name) {
     const NvidiaArch *arch = findNvidiaArch(name);
     facts.arch = std::to_string(arch->number);
     facts.sharedBytes = arch->sharedBytes;
-    if (llvm::is_contained(arch->features, tile::Feature::DependentLaunches))
-      facts.options.push_back(kEarlyLaunch);
-    if (arch->number >= kFirstWithClusters)
-      facts.options.push_back(kCluster);
+    facts.options = nvidiaLaunchOptions(arch);
   };
   return kind;
 }
@@ -103,8 +93,6 @@ static std::optional<TargetEntry> openGpu(std::shared_ptr<const gpu::Driver> dri
 static TargetKind installedKind() {
   TargetKind kind = nvidiaKind("cuda");
   kind.facts.hasMemory = true;
-  kind.facts.options.push_back(kEarlyLaunch); // which older ones are compiled without
-  kind.facts.options.push_back(kCluster);     // which older ones are refused
   kind.facts.memory = {"cuda", "cuda", {/*kDLCUDA=*/2, /*kDLCUDAManaged=*/13}};
   gpu::addInstalledGpus(kind, {&nvidia::cudaDriver(), kLibrary, openGpu});
   return kind;

@@ -132,10 +132,25 @@ ArrayRef<CodeStage> NvidiaTarget::codeStages() const {
   return stages;
 }
 
+/// The options of launches that may begin before those that they depend on have ended, of those
+/// whose programs are there in clusters, and of those without descriptors of arrays.
+static constexpr StringLiteral kEarlyLaunch = "early-launch", kCluster = "cluster",
+                               kNoTensorMaps = "no-tensor-maps";
+
+std::vector<std::string> tw::nvidiaLaunchOptions(const NvidiaArch *arch) {
+  std::vector<std::string> words = {"bitcode",           "maxnreg",    "no-fusion",
+                                    kNoTensorMaps.str(), "pass_limit", gpu::kSwizzlePrograms.str()};
+  if (!arch || llvm::is_contained(arch->features, tile::Feature::DependentLaunches))
+    words.push_back(kEarlyLaunch.str()); // which older GPUs of this machine are compiled without
+  if (!arch || arch->number >= kFirstWithClusters)
+    words.push_back(kCluster.str()); // which older ones are refused
+  return words;
+}
+
 /// Returns the programs of a cluster along each axis, of the option "cluster=XxYxZ".
 static std::array<int64_t, 3> clusterOf(const CompileOptions &options) {
   std::array<int64_t, 3> cluster = {1, 1, 1};
-  std::optional<StringRef> text = extraOption(options, "cluster");
+  std::optional<StringRef> text = extraOption(options, kCluster);
   SmallVector<StringRef, 3> extents;
   if (text)
     text->split(extents, 'x');
@@ -166,8 +181,8 @@ static LogicalResult checkCluster(std::array<int64_t, 3> cluster, const NvidiaAr
 void NvidiaTarget::addPasses(StagedPasses &passes, const CompileOptions &options) const {
   unsigned numWarps = gpu::numWarpsOf(options);
   NvidiaChoices choices{.roundsSeparately = hasExtraOption(options, "no-fusion"),
-                        .copiesBoxes = !hasExtraOption(options, "no-tensor-maps"),
-                        .launchesEarly = hasExtraOption(options, "early-launch"),
+                        .copiesBoxes = !hasExtraOption(options, kNoTensorMaps),
+                        .launchesEarly = hasExtraOption(options, kEarlyLaunch),
                         .registers = nvidia::registersOf(options)};
   auto describe = [=, &arch = arch](MLIRContext &context) {
     return describeNvidia(context, arch, choices);

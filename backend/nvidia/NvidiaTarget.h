@@ -14,5 +14,9 @@ namespace tw {
 std::unique_ptr<Target> makeNvidiaTarget(const std::string &arch, bool assembles = true,
                                          const AssemblerSettings &settings = {});
 
+/// Lists the words of launches that the target heeds (`TargetFacts::options`); null: all that some
+/// GPU heeds.
+std::vector<std::string> nvidiaLaunchOptions(const NvidiaArch *arch = nullptr);
+
 } // namespace tw
 #endif

@@ -1,7 +1,6 @@
 // The names of OpenCL devices: `spirv:ARCH` to compile for, `sim:ARCH` to execute the same code
 // here, and `opencl:N` for the devices of this machine.
 #include "backend/TargetKind.h"
-#include "backend/gpu/DescribeTarget.h"
 #include "backend/reference/ReferenceDevice.h"
 #include "backend/spirv/LowerSpirv.h"
 #include "backend/spirv/SpirvTarget.h"
@@ -17,7 +16,7 @@ static TargetKind spirvKind(const char *name) {
   kind.facts.kind = name;
   kind.facts.backend = "opencl"; // as kernels that ask for their maker call it
   kind.facts.countsBytes = true;
-  kind.facts.options = {"no-fusion", "pass_limit", gpu::kSwizzlePrograms.str()};
+  kind.facts.options = spirvLaunchOptions();
   return kind;
 }
 
@@ -26,10 +25,7 @@ static void addArchFacts(const std::string &name, TargetFacts &facts) {
   facts.arch = name;
   facts.warpSize = arch->warpSize;
   facts.sharedBytes = arch->sharedBytes;
-  if (arch->largeRegisters)
-    facts.options.push_back(gpu::kRegisterLimit.str());
-  if (arch->loadsBlocks)
-    facts.options.push_back("no-tensor-maps");
+  facts.options = spirvLaunchOptions(arch);
 }
 
 static TargetKind compiledKind() {
@@ -66,9 +62,6 @@ static TargetKind simulatedKind() {
 static TargetKind installedKind() {
   TargetKind kind = spirvKind("opencl");
   kind.facts.sharedBytes = findSpirvArch("generic16")->sharedBytes; // what most code is made for
-  // Of Intel's GPUs; code for other devices is compiled without.
-  kind.facts.options.insert(kind.facts.options.end(),
-                            {gpu::kRegisterLimit.str(), "no-tensor-maps"});
   tw::spirv::addInstalledDevices(
       kind, [](const std::string &arch, tw::spirv::DriverAssembler assembler) {
         return makeSpirvTarget(arch, SpirvCode::SpirV, std::move(assembler));

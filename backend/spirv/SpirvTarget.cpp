@@ -99,6 +99,15 @@ static gpu::LimitOption registersOption(const SpirvArch &arch) {
           "registers"};
 }
 
+std::vector<std::string> tw::spirvLaunchOptions(const SpirvArch *arch) {
+  std::vector<std::string> words = {"no-fusion", "pass_limit", gpu::kSwizzlePrograms.str()};
+  if (!arch || arch->largeRegisters)
+    words.push_back(gpu::kRegisterLimit.str()); // which processors are compiled without
+  if (!arch || arch->loadsBlocks)
+    words.push_back("no-tensor-maps");
+  return words;
+}
+
 void SpirvTarget::addPasses(StagedPasses &passes, const CompileOptions &options) const {
   unsigned numWarps = gpu::numWarpsOf(options);
   SpirvChoices choices{.roundsSeparately = hasExtraOption(options, "no-fusion"),

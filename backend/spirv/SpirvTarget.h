@@ -16,5 +16,9 @@ enum class SpirvCode { SpirV, Ir };
 std::unique_ptr<Target> makeSpirvTarget(const std::string &arch, SpirvCode code = SpirvCode::SpirV,
                                         spirv::DriverAssembler assembler = {});
 
+/// Lists the words of launches that the target heeds (`TargetFacts::options`); null: all that some
+/// machine heeds.
+std::vector<std::string> spirvLaunchOptions(const SpirvArch *arch = nullptr);
+
 } // namespace tw
 #endif

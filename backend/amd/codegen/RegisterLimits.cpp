@@ -7,6 +7,7 @@
 #include "ir/Diagnostic.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "runtime/codes/Codes.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace tw;
@@ -28,7 +29,12 @@ static gpu::LimitOption wavesOption(const AmdArch &arch) {
 }
 
 std::vector<std::string> amd::launchOptions() {
-  return {gpu::kRegisterLimit.str(), kWaves.str(), kMatrixExtent.str(),
+  return {"bitcode",
+          "no-fusion",
+          "pass_limit",
+          gpu::kRegisterLimit.str(),
+          kWaves.str(),
+          kMatrixExtent.str(),
           gpu::kSwizzlePrograms.str()};
 }
 
@@ -38,7 +44,15 @@ std::optional<AmdLimits> amd::limitsOf(const CompileOptions &options, const AmdA
   std::optional<gpu::ProgramOrder> order = gpu::programOrderOf(options, arch.numDies);
   if (!registers || !waves || !order)
     return std::nullopt;
-  return AmdLimits{.order = *order, .maxRegisters = *registers, .wavesPerSimd = *waves};
+  AmdLimits limits{.order = *order};
+  if (*waves)
+    limits.attributes.push_back({"amdgpu-waves-per-eu", llvm::formatv("{0},{0}", *waves).str()});
+  // Where there are as many accumulation registers, which count together with the others for how
+  // many waves a SIMD holds, LLVM takes twice this number for both.
+  if (*registers)
+    limits.attributes.push_back(
+        {"amdgpu-num-vgpr", std::to_string(*registers / (arch.hasAccumulationRegisters ? 2 : 1))});
+  return limits;
 }
 
 /// Reads the extent of matrix instructions; none where none of them has it.

@@ -9,7 +9,7 @@
 
 namespace tw::amd {
 
-/// Lists the names of the options below, for `TargetFacts::options`.
+/// Lists the words of launches that the target heeds (`TargetFacts::options`).
 std::vector<std::string> launchOptions();
 
 /// Reads the options `maxnreg=N`, `waves_per_eu=N` and `swizzle_programs=`; none where they

@@ -83,11 +83,11 @@ struct AmdChoices {
 tile::TargetAttr describeAmd(mlir::MLIRContext &context, const AmdArch &arch,
                              const AmdChoices &choices = {});
 
-/// The requirements on a kernel's code; 0 where there is none.
+/// The requirements on a kernel's code.
 struct AmdLimits {
   gpu::ProgramOrder order;
-  unsigned maxRegisters = 0; // of a thread
-  unsigned wavesPerSimd = 0;
+  /// LLVM's attributes of the function, with their values, that options of the launch ask for.
+  std::vector<std::pair<std::string, std::string>> attributes = {};
   /// True if the machine that executes the code has the function vprintf.
   bool hasPrint = false;
   /// True if an offset that 32 bits cannot hold stays outside of the array, so that checks of

@@ -8,8 +8,12 @@ from enum import Enum
 from typing import Annotated, Any, NamedTuple, get_type_hints
 
 from ..native import knobs
+from ..native.errors import LaunchError
 from ..native.targets import Device, device_named
-from .libraries import Library
+from .libraries import Library, libraries_of
+
+# More than any device has: callers divide a tile's extent by the size of a warp, which may be 1.
+_MOST_WARPS = 1 << 20
 
 
 class Effect(Enum):
@@ -20,6 +24,10 @@ class Effect(Enum):
     REFUSED = "is refused"
 
 
+def _plain(value: Any, kernel: str) -> Any:
+    return value
+
+
 class LaunchOption(NamedTuple):
     """A row: `neutral` values mean what a launch does without the option, and are taken everywhere."""
 
@@ -28,6 +36,14 @@ class LaunchOption(NamedTuple):
     neutral: tuple[Any, ...] = (None,)
     is_valid: Callable[[Any], bool] = lambda value: True
     values: str = ""  # what `is_valid` takes, in words
+    # Of options that a kernel is compiled for: makes the value of `Options` of what a launch of the
+    # kernel of that name gives. Raises LaunchError.
+    read: Callable[[Any, str], Any] = _plain
+    # What tells the compiler of a value that is not neutral, where the device has it among
+    # `Device.options`: "NAME=" before the value, or a word.
+    word: str = ""
+    usage: str = ""  # what the command line says of it; empty: commands do not take it
+    parse: Callable[[str], Any] = int  # reads the value on the command line
 
 
 def everywhere(effect: Effect) -> Callable[[Device], Effect]:
@@ -82,12 +98,68 @@ def _is_libraries(value: Any) -> bool:
     )  # fmt: skip
 
 
-def flag(effects: Callable[[Device], Effect], why: str, neutral: tuple[Any, ...]) -> LaunchOption:
+def _read_warps(value: Any, kernel: str) -> int:
+    # What a GPU cannot do is known where the device is; elsewhere the number changes nothing.
+    if isinstance(value, int) and 0 < value <= _MOST_WARPS and not value & (value - 1):
+        return int(value)
+    raise LaunchError(
+        f"num_warps={value!r} is not a power of two", code="TW0410", hint="1, 2, 4, 8, 16 or 32"
+    )
+
+
+def _read_stages(value: Any, kernel: str) -> int:
+    if isinstance(value, int) and 0 <= value <= 64:
+        return int(value)
+    raise LaunchError(f"num_stages={value!r} is not an integer from 0 to 64", code="TW0410")
+
+
+def _read_registers(value: Any, kernel: str) -> int | None:
+    if value is None or (is_count(value) and value > 0):
+        return value
+    raise LaunchError(
+        f"maxnreg={value!r} is not a number of registers",
+        code="TW0410",
+        hint="a thread of a GPU has from 24 to 255; None sets no limit",
+    )
+
+
+def _read_cluster(value: Any, kernel: str) -> tuple[int, ...]:
+    return tuple(map(int, value or (1, 1, 1)))
+
+
+def _read_fusion(value: Any, kernel: str) -> bool:
+    return knobs.settings().fuses_products if value is None else bool(value)
+
+
+def flag(
+    effects: Callable[[Device], Effect], why: str, neutral: tuple[Any, ...], word: str = "",
+    read: Callable[[Any, str], Any] | None = None,
+) -> LaunchOption:  # fmt: skip
     """The row of an option that is a truth value."""
-    return LaunchOption(effects, why, neutral, is_flag, "True or False")
+    usual = bool(neutral[0])
+    read = read or (lambda value, kernel: usual if value is None else bool(value))
+    return LaunchOption(effects, why, neutral, is_flag, "True or False", read, word)
 
 
-_EARLY_LAUNCH = "early-launch"
+def _heeded_flag(word: str, why: str, neutral: tuple[Any, ...]) -> LaunchOption:
+    """A truth value that acts on devices which heed the word."""
+    return flag(_where_heeded(word), why, neutral, word)
+
+
+def _heeded(
+    name: str, why: str, is_valid: Callable[[Any], bool], values: str, usage: str = "",
+    parse: Callable[[str], Any] = int, neutral: tuple[Any, ...] = (None, 0, ""),
+) -> LaunchOption:  # fmt: skip
+    """A value that acts on devices which heed the option's name."""
+
+    def read(value: Any, kernel: str) -> Any:
+        return None if value in neutral else value
+
+    return LaunchOption(
+        _where_heeded(name), why, neutral, is_valid, values, read, f"{name}=", usage, parse
+    )
+
+
 _CLUSTER = "cluster"
 _MOST_IN_CLUSTER = 8
 _NO_CLUSTERS = (
@@ -99,38 +171,49 @@ OTHER_VENDOR = "a hint for another vendor's code generator: results do not depen
 
 
 class Options(NamedTuple):
-    """The launch options that a kernel is compiled for: type, what each does, and default.
+    """The launch options that a kernel is compiled for: type, what each does, and default. A row is all
+    that Python has of an option: launches check and read it, commands take it, and the compiler is
+    told its word."""
 
-    A number whose name is among the words that a device heeds (`Device.options`) goes to the compiler
-    as NAME=NUMBER.
-    """
-
-    num_warps: Annotated[int, LaunchOption(on_gpus(Effect.DONE), _ON_ONE_CORE, ())] = 4
-    num_stages: Annotated[int, LaunchOption(on_gpus(Effect.DONE), _ON_ONE_CORE, ())] = 3
-    debug: Annotated[bool, LaunchOption(everywhere(Effect.DONE), "", ())] = False
-    # The most registers of a GPU's thread.
+    num_warps: Annotated[
+        int, LaunchOption(on_gpus(Effect.DONE), _ON_ONE_CORE, (), read=_read_warps)
+    ] = 4
+    num_stages: Annotated[
+        int, LaunchOption(on_gpus(Effect.DONE), _ON_ONE_CORE, (), read=_read_stages)
+    ] = 3
+    # The environment counts more than a launch's debug=False, as for Triton's callers.
+    debug: Annotated[
+        bool,
+        LaunchOption(
+            everywhere(Effect.DONE), "", (),
+            read=lambda value, kernel: bool(value) or knobs.settings().is_debug,
+        ),
+    ] = False  # fmt: skip
     maxnreg: Annotated[
         int | None,
-        LaunchOption(on_gpus(Effect.DONE), "the registers of a core are what they are"),
-    ] = None
+        LaunchOption(
+            on_gpus(Effect.DONE), "the registers of a core are what they are",
+            read=_read_registers, word="maxnreg=", usage="the most registers of a GPU's thread",
+        ),
+    ] = None  # fmt: skip
     # a * b + c may round once.
     enable_fp_fusion: Annotated[
         bool,
         flag(
-            on_gpus(Effect.DONE), "sums and products have a rounding each there, always", (True, None)
+            on_gpus(Effect.DONE), "sums and products have a rounding each there, always",
+            (True, None), "no-fusion", _read_fusion,
         ),
-    ] = True
+    ] = True  # fmt: skip
     # Copy boxes of arrays to shared memory by tensor maps, or load blocks of them into registers,
     # where the device can.
     tensor_maps: Annotated[
-        bool,
-        flag(_where_heeded("no-tensor-maps"), "it has no tensor maps", (True, None)),
+        bool, _heeded_flag("no-tensor-maps", "it has no tensor maps", (True, None))
     ] = True
     # Begin before the launches that the kernel depends on have ended; it waits for them by itself.
     launch_pdl: Annotated[
         bool,
-        flag(
-            _where_heeded(_EARLY_LAUNCH),
+        _heeded_flag(
+            "early-launch",
             "launches of a stream run one after the other there, as without the option",
             (False, None),
         ),
@@ -139,8 +222,8 @@ class Options(NamedTuple):
     num_ctas: Annotated[
         int,
         LaunchOption(
-            _on_clusters, _NO_CLUSTERS, (1, None),
-            _is_cluster_size, "a number from 1 to 8",
+            _on_clusters, _NO_CLUSTERS, (1, None), _is_cluster_size, "a number from 1 to 8",
+            lambda value, kernel: int(value or 1),
         ),
     ] = 1  # fmt: skip
     # Programs of a cluster along each axis of the grid.
@@ -149,6 +232,7 @@ class Options(NamedTuple):
         LaunchOption(
             _on_clusters, _NO_CLUSTERS, ((1, 1, 1), [1, 1, 1], None), _is_cluster,
             "three numbers of programs along the axes of the grid, whose product is at most 8",
+            _read_cluster,
         ),
     ] = (1, 1, 1)  # fmt: skip
     # With `debug`: check integers' + - *.
@@ -162,39 +246,43 @@ class Options(NamedTuple):
             (None, {}, ()),
             _is_libraries,
             'a dict {"name": "path of a file of bitcode"}',
+            libraries_of,
         ),
     ] = ()
-    # Warps that a SIMD unit is to hold.
     waves_per_eu: Annotated[
         int | None,
-        LaunchOption(
-            _where_heeded("waves_per_eu"), OTHER_VENDOR, (0, None), is_count, "a number of warps"
+        _heeded(
+            "waves_per_eu", OTHER_VENDOR, is_count, "a number of warps",
+            "the warps that a SIMD unit of AMD's GPUs is to hold",
         ),
-    ] = None
+    ] = None  # fmt: skip
     # N: programs begin in blocks of N along the first axis, which take the whole second axis, so that
     # those which run at once find each other's rows and columns in a cache. "xcd": neighbours run on
     # the same die of GPUs that have several, each with a cache.
     swizzle_programs: Annotated[
         int | str | None,
-        LaunchOption(
-            _where_heeded("swizzle_programs"), _IN_ANY_ORDER, (None, "", 0),
-            lambda value: value == "xcd" or is_count(value), '"xcd" or a number of rows',
+        _heeded(
+            "swizzle_programs", _IN_ANY_ORDER, lambda value: value == "xcd" or is_count(value),
+            '"xcd" or a number of rows',
+            "N: begin programs in blocks of N along the first axis; xcd: neighbours on the same die of "
+            "AMD's GPUs",
+            lambda text: int(text) if text.isdecimal() else text,
         ),
     ] = None  # fmt: skip
-    # Rows and columns of matrix instructions.
+    # The target says which extents there are.
     matrix_instr_nonkdim: Annotated[
         int | None,
-        LaunchOption(
-            _where_heeded("matrix_instr_nonkdim"), OTHER_VENDOR, (0, None),
-            lambda value: value in (16, 32), "16 or 32",
+        _heeded(
+            "matrix_instr_nonkdim", OTHER_VENDOR, is_count, "16 or 32",
+            "rows and columns of AMD's matrix instructions: 16 or 32",
         ),
     ] = None  # fmt: skip
     # Optional passes that run, the first ones: to find a pass that compiles a kernel wrong.
     pass_limit: Annotated[
         int | None,
-        LaunchOption(
-            _where_heeded("pass_limit"), "it runs the kernel as it is written", (None,),
-            is_count, "a number of passes",
+        _heeded(
+            "pass_limit", "it runs the kernel as it is written", is_count, "a number of passes",
+            neutral=(None,),
         ),
     ] = None  # fmt: skip
 
@@ -207,18 +295,16 @@ class Options(NamedTuple):
         """What has no field of its own in the native module, as its further options."""
         heeded = device_named(device).options
         words = ["wraps"] if self.debug and not self.sanitize_overflow else []
-        if self.launch_pdl and _EARLY_LAUNCH in heeded:
-            words.append(_EARLY_LAUNCH)
         if self.cluster != (1, 1, 1) and _CLUSTER in heeded:
             words.append(f"{_CLUSTER}={'x'.join(map(str, self.cluster))}")
         if "line-tables" in heeded and knobs.is_dumped_for_perf():
             words.append("line-tables")
         if "bitcode" in heeded:
             words += [library.word for library in self.extern_libs]
-        numbers = [(name, value) for name, value in zip(self._fields, self) if name in heeded]
-        words += [f"{name}={value}" for name, value in numbers if value not in COMPILED[name].neutral]
-        refused = {"no-fusion": self.enable_fp_fusion, "no-tensor-maps": self.tensor_maps}
-        return words + [word for word, is_on in refused.items() if not is_on and word in heeded]
+        for row, value in zip(COMPILED.values(), self):
+            if row.word.removesuffix("=") in heeded and value not in row.neutral:
+                words.append(f"{row.word}{value}" if row.word.endswith("=") else row.word)
+        return words
 
 
 # The rows of the options that kernels are compiled for, by name.
@@ -226,3 +312,6 @@ COMPILED: dict[str, LaunchOption] = {
     name: hint.__metadata__[0]
     for name, hint in get_type_hints(Options, include_extras=True).items()
 }
+
+# Those that commands take, as --NAME.
+OF_COMMANDS: dict[str, LaunchOption] = {name: row for name, row in COMPILED.items() if row.usage}

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Mapping, Set
 from typing import Any, NamedTuple
 
 from . import annotated
-from ..native import knobs
 from .arguments import ArgumentProblem, Parts, Reading, read_argument, read_constant
 from ..compile.facts import Facts, integer_facts, made_exact, scalar_facts
 from ..capture.record import namespace_of
@@ -18,13 +17,10 @@ from ..compile import Options
 from ..compile.options import COMPILED
 from ..native.errors import LaunchError, UnsupportedError, nearest
 from ..language import dtypes, static
-from ..compile.libraries import libraries_of
 from .parts import IS_TENSOR
 from ..language.sizes import bucket
 from .options import OPTIONS, check_option
 
-# More than any device has: callers divide a tile's extent by the size of a warp, which may be 1.
-MOST_WARPS = 1 << 20
 _MISSING: Any = inspect.Parameter.empty
 
 
@@ -327,16 +323,11 @@ class Binder:
                 raise self._error(f"is given `{name}` twice, by position and by name")
             if name not in OPTIONS:
                 raise self._unknown("has no parameter or launch option", name, (*OPTIONS,))
-        chosen = {
-            # 0 asks for nothing where it is neutral, as in Triton's configurations.
-            name: value or None if 0 in COMPILED[name].neutral else value
-            for name, value in given.items()
-            if name in COMPILED
-        }
+        chosen = {name: value for name, value in given.items() if name in COMPILED}
         extra = {name: value for name, value in given.items() if name not in COMPILED}
         if not chosen:
             return defaults, extra
-        return checked_options(defaults._replace(**chosen), self.kernel), extra
+        return checked_options(defaults, chosen, self.kernel), extra
 
     def check_names(self, names: Iterable[str]) -> None:
         """Refuse names of a signature that are not parameters' names."""
@@ -356,60 +347,20 @@ class Binder:
         return LaunchError(f"the launch of {self.kernel} {message}", code="TW0404", hint=hint)
 
 
-def _checked_numbers(options: Options) -> tuple[int, int, int | None]:
-    """Warps, stages and registers. Raises LaunchError TW0410 for impossible ones."""
-    warps, stages = static.unwrap(options.num_warps), static.unwrap(options.num_stages)
-    # What a GPU cannot do is known where the device is; elsewhere the number changes nothing.
-    if not isinstance(warps, int) or warps <= 0 or warps & (warps - 1) or warps > MOST_WARPS:
+def checked_options(defaults: Options, given: Mapping[str, Any], kernel: str) -> Options:
+    """The defaults with what a launch gives as plain values. Raises LaunchError TW0410 or TW0416 for
+    impossible ones."""
+    chosen = dict[str, Any]()
+    for name, value in given.items():
+        check_option(name, value, "cpu", kernel)  # what a device cannot do is known where it is
+        chosen[name] = COMPILED[name].read(static.unwrap(value), kernel)
+    options = defaults._replace(**chosen)
+    x, y, z = options.cluster_dims
+    if 1 not in (options.num_ctas, x * y * z) and options.num_ctas != x * y * z:
         raise LaunchError(
-            f"num_warps={warps!r} is not a power of two", code="TW0410", hint="1, 2, 4, 8, 16 or 32"
-        )
-    if not isinstance(stages, int) or not 0 <= stages <= 64:
-        raise LaunchError(f"num_stages={stages!r} is not an integer from 0 to 64", code="TW0410")
-    registers = static.unwrap(options.maxnreg)
-    is_count = isinstance(registers, int) and not isinstance(registers, bool) and registers > 0
-    if registers is not None and not is_count:
-        raise LaunchError(
-            f"maxnreg={registers!r} is not a number of registers",
-            code="TW0410",
-            hint="a thread of a GPU has from 24 to 255; None sets no limit",
-        )
-    return int(warps), int(stages), registers
-
-
-def _checked_clusters(options: Options, kernel: str) -> tuple[int, tuple[int, int, int]]:
-    """The programs of a cluster, and those along each axis. Raises LaunchError TW0416."""
-    count = static.unwrap(options.num_ctas) or 1
-    x, y, z = static.unwrap(options.cluster_dims) or (1, 1, 1)
-    if 1 not in (count, x * y * z) and count != x * y * z:
-        raise LaunchError(
-            f"num_ctas={count} and cluster_dims={(x, y, z)} of the launch of {kernel} are clusters of "
-            "different sizes",
+            f"num_ctas={options.num_ctas} and cluster_dims={(x, y, z)} of the launch of {kernel} are "
+            "clusters of different sizes",
             code="TW0416",
             hint="write one of the two: num_ctas=2 means cluster_dims=(2, 1, 1)",
         )
-    return int(count), (int(x), int(y), int(z))
-
-
-def checked_options(options: Options, kernel: str) -> Options:
-    """The options as plain values. Raises LaunchError TW0410 or TW0416 for impossible ones."""
-    for name in ("enable_fp_fusion", "tensor_maps", "launch_pdl", "num_ctas", "cluster_dims",
-                 "sanitize_overflow", "extern_libs", "swizzle_programs"):  # fmt: skip
-        check_option(name, getattr(options, name), "cpu", kernel)
-    fusion = static.unwrap(options.enable_fp_fusion)
-    sanitizes = static.unwrap(options.sanitize_overflow)
-    maps = static.unwrap(options.tensor_maps)
-    warps, stages, registers = _checked_numbers(options)
-    num_ctas, cluster_dims = _checked_clusters(options, kernel)
-    # The environment counts more than a launch's debug=False, as for Triton's callers.
-    debug = bool(options.debug) or knobs.settings().is_debug
-    return options._replace(
-        num_warps=warps, num_stages=stages, debug=debug, maxnreg=registers,
-        enable_fp_fusion=knobs.settings().fuses_products if fusion is None else bool(fusion),
-        tensor_maps=maps is None or bool(maps),
-        launch_pdl=bool(static.unwrap(options.launch_pdl)),
-        num_ctas=num_ctas, cluster_dims=cluster_dims,
-        sanitize_overflow=not debug or sanitizes is None or bool(sanitizes),
-        extern_libs=libraries_of(options.extern_libs, kernel),
-        swizzle_programs=static.unwrap(options.swizzle_programs) or None,
-    )  # fmt: skip
+    return options._replace(sanitize_overflow=not options.debug or options.sanitize_overflow)

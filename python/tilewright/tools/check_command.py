@@ -65,7 +65,7 @@ def _arguments(options: argparse.Namespace) -> dict[str, Any]:
     constants = read_constants(options.constexpr)
     signature = read_signature(options.signature, [one.name for one in kernel.parameters], constants)
     _check_types(kernel, {**signature, **constants})
-    options.target, options.maxnreg, options.extern_libs = "reference", None, ""
+    options.target, options.extern_libs = "reference", ""
     request = read_request(options)
     entries = entries_of(options.example)
     if missing := needs(request.parameters, request.facts, entries):

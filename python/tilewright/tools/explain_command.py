@@ -8,12 +8,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from ..compile.options import OF_COMMANDS
 from ..explain import explain_request
 from .explain import explain, list_codes
 from .example_run import run_example
-from .request_options import ON_SOME_GPUS, add_settings, read_request
+from .request_options import add_settings, read_request
 
-_SETTINGS = ("target", "num_warps", "num_stages", "maxnreg", "kernel", "signature", *ON_SOME_GPUS)
+_SETTINGS = ("target", "num_warps", "num_stages", "kernel", "signature", *OF_COMMANDS)
 
 
 def add_command(commands: Any) -> None:

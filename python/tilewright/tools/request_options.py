@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 import ast
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..compile import Request
+from ..compile.options import OF_COMMANDS
 from ..export.entries import (
     assignments,
     load_object,
@@ -22,18 +22,6 @@ if TYPE_CHECKING:
     from ..launch.jit import JITFunction
 
 
-# Options of launches that act on some GPUs only: type of the value, and what it is.
-ON_SOME_GPUS: dict[str, tuple[Callable[[str], Any], str]] = {
-    "waves_per_eu": (int, "the warps that a SIMD unit of AMD's GPUs is to hold"),
-    "swizzle_programs": (
-        lambda text: int(text) if text.isdecimal() else text,
-        "N: begin programs in blocks of N along the first axis; xcd: neighbours on the same die of "
-        "AMD's GPUs",
-    ),
-    "matrix_instr_nonkdim": (int, "rows and columns of AMD's matrix instructions: 16 or 32"),
-}
-
-
 def add_request_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the kernel and what it is compiled for to a command."""
     parser.add_argument("kernel", help="FILE.py:NAME")
@@ -44,15 +32,14 @@ def add_settings(parser: argparse.ArgumentParser) -> None:
     """Add what a kernel is compiled for."""
     add_types(parser)
     parser.add_argument("--target", default="cpu", help="cpu, nvidia:sm_80, ...")
-    parser.add_argument("--maxnreg", type=int, help="the most registers of a GPU's thread")
     parser.add_argument(
         "--extern-libs",
         default="",
         metavar="NAME=FILE.bc",
         help="libraries of bitcode for extern_elementwise, separated by commas",
     )
-    for name, (kind, text) in ON_SOME_GPUS.items():
-        parser.add_argument(f"--{name.replace('_', '-')}", type=kind, help=text)
+    for name, row in OF_COMMANDS.items():
+        parser.add_argument(f"--{name.replace('_', '-')}", type=row.parse, help=row.usage)
 
 
 def add_types(parser: argparse.ArgumentParser) -> None:
@@ -114,7 +101,6 @@ def read_request(options: argparse.Namespace) -> Request:
         device=options.target,
         num_warps=options.num_warps,
         num_stages=options.num_stages,
-        maxnreg=options.maxnreg,
         extern_libs=assignments(options.extern_libs),
-        **{name: getattr(options, name, None) for name in ON_SOME_GPUS},
+        **{name: getattr(options, name, None) for name in OF_COMMANDS},
     )

@@ -3,6 +3,7 @@ result: the table that launches read is walked."""
 
 from __future__ import annotations
 
+import argparse
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,9 +13,10 @@ import tilewright as tw
 from fake_native import FakeNative
 from tilewright.launch import options as launch_options
 from tilewright.compile import Options
-from tilewright.compile.options import Effect
+from tilewright.compile.options import COMPILED, OF_COMMANDS, Effect
 from tilewright.launch.options import OPTIONS
 from tilewright.native.targets import device_named
+from tilewright.tools.request_options import add_settings
 
 DEVICES = {
     "cpu": "cpu", "reference": "reference", "sim": "sim:sm_80", "nvidia": "nvidia:sm_90a",
@@ -118,7 +120,8 @@ def test_each_option_on_each_kind_of_device(module: FakeNative, name: str, kind:
         ("stream", "main"), ("stream", -1), ("stream", True), ("num_ctas", 0), ("num_ctas", "2"),
         ("launch_pdl", "yes"), ("launch_cooperative_grid", 2), ("enable_fp_fusion", "off"),
         ("kpack", 3), ("kpack", 0), ("kpack", True), ("num_ctas", 16), ("cluster_dims", (2, 2, 4)),
-        ("cluster_dims", (2, 0, 1)), ("cluster_dims", 2),
+        ("cluster_dims", (2, 0, 1)), ("cluster_dims", 2), ("waves_per_eu", "2"), ("waves_per_eu", True),
+        ("matrix_instr_nonkdim", 16.0), ("pass_limit", -1), ("swizzle_programs", "yz"),
     ],
 )  # fmt: skip
 def test_impossible_values_are_refused(module: FakeNative, name: str, value: Any) -> None:
@@ -180,6 +183,25 @@ def test_names_of_a_signature_that_are_no_parameters_are_refused(module: FakeNat
             copy.compile(wrong, constants)
         assert error.value.code == "TW0404" and "`BLOCK`" in (error.value.hint or "")
     assert not module.compilations
+
+
+@pytest.mark.parametrize("name", COMPILED)
+def test_reading_a_value_again_changes_nothing(name: str) -> None:
+    row, usual = COMPILED[name], getattr(Options(), name)
+    for value in (usual, *row.neutral):
+        assert row.read(value, "k") == usual
+    read = row.read(ASKING[name], "k")
+    assert read != usual and row.read(read, "k") == read
+
+
+def test_commands_say_what_launches_may_ask() -> None:
+    parser = argparse.ArgumentParser()
+    add_settings(parser)
+    for name, row in OF_COMMANDS.items():
+        text = str(ASKING[name])
+        options = parser.parse_args([f"--{name.replace('_', '-')}", text])
+        assert getattr(options, name) == row.parse(text) == ASKING[name] and row.is_valid(ASKING[name])
+    assert {"maxnreg", "waves_per_eu", "swizzle_programs"} <= {*OF_COMMANDS}
 
 
 def test_options_of_decorators_have_a_reason() -> None:
