@@ -35,6 +35,7 @@ std::string describeElement(const LaunchArgument &argument, const std::string &n
 
 struct SimulationOptions;
 
+/// A launch: its programs, and the options that its kernel's code knows nothing of.
 struct LaunchGrid {
   std::array<int32_t, 3> programs = {1, 1, 1};
   uint64_t stream = 0; // of GPUs: the driver's handle of the stream to launch on; 0: its default
@@ -48,6 +49,10 @@ struct LaunchGrid {
     return uint64_t(programs[0]) * uint64_t(programs[1]) * uint64_t(programs[2]);
   }
 };
+
+/// The flags among those options, in the order of Python's
+/// (`Chosen` of python/tilewright/launch/options.py).
+inline constexpr bool LaunchGrid::*kLaunchFlags[] = {&LaunchGrid::isCooperative};
 
 /// The refusal of a cooperative grid of which `most` programs run at the same time, as `reason`
 /// says.

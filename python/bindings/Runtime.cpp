@@ -100,7 +100,7 @@ PyObject *python::raised() {
   return nullptr;
 }
 
-/// launch(kernel, (x, y, z), bits, values, mark, memory, stream, is_cooperative, simulation): by
+/// launch(kernel, (x, y, z), bits, values, mark, memory, stream, flags, simulation): by
 /// Python's own protocol, since finding the overload of a bound function takes as long as a small
 /// launch. `bits` and `values` have one entry for each parameter of the function, of which the
 /// kernel takes some. `memory` is None, or has for each (base address, bytes, is read-only, bytes
@@ -108,9 +108,11 @@ PyObject *python::raised() {
 static PyObject *launch(PyObject *, PyObject *const *given, Py_ssize_t count) {
   try {
     if (count != 9 || !PyTuple_CheckExact(given[1]) || PyTuple_GET_SIZE(given[1]) != 3 ||
-        !PyList_CheckExact(given[2]) || !PyTuple_CheckExact(given[3]))
+        !PyList_CheckExact(given[2]) || !PyTuple_CheckExact(given[3]) ||
+        !PyTuple_CheckExact(given[7]) ||
+        PyTuple_GET_SIZE(given[7]) > Py_ssize_t(std::size(kLaunchFlags)))
       throw py::type_error("launch takes a kernel, its grid, bits, values, a function, memory, a "
-                           "stream, and two options");
+                           "stream, flags, and options of simulators");
     auto &kernel = py::cast<Kernel &>(py::handle(given[0]));
     PyObject *bits = given[2], *values = given[3], *memory = given[5];
     const size_t numValues = size_t(PyTuple_GET_SIZE(values));
@@ -122,7 +124,8 @@ static PyObject *launch(PyObject *, PyObject *const *given, Py_ssize_t count) {
     for (size_t axis = 0; axis < grid.programs.size(); ++axis)
       grid.programs[axis] = py::cast<int32_t>(py::handle(PyTuple_GET_ITEM(given[1], axis)));
     grid.stream = py::cast<uint64_t>(py::handle(given[6]));
-    grid.isCooperative = py::cast<bool>(py::handle(given[7]));
+    for (Py_ssize_t flag = 0; flag < PyTuple_GET_SIZE(given[7]); ++flag)
+      grid.*kLaunchFlags[flag] = PyTuple_GET_ITEM(given[7], flag) == Py_True;
     grid.simulation = py::cast<const SimulationOptions *>(py::handle(given[8])); // null: None
     std::vector<LaunchArgument> arguments;
     arguments.reserve(kernel.positions.size());

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import SimpleNamespace
 from typing import Any
 
@@ -36,7 +36,9 @@ class CompiledKernel:
 
     kernel_function: Any = None  # the JITFunction that it was compiled for
     src: Any = None  # the ASTSource of triton.compile
-    is_cooperative = False  # whether `compiled[grid]` is a cooperative grid where it says nothing
+    # The options that `compiled[grid]` takes where it says nothing of them: those of the call that
+    # compiled it which are neither of the code nor a stream.
+    launch_options: Mapping[str, Any] = {}
     tier: Any = None  # tuning.tiered: the binaries for the very integers that follow this one
 
     def __init__(self, request: Request, kernel: Any) -> None:
@@ -58,12 +60,13 @@ class CompiledKernel:
             add_ranges(request, kernel.code_ranges)
         self.asm: StageTexts = StageTexts(lambda stage: inspect(request, stage), binaries, stages)
 
-    def chosen_for(self, is_cooperative: bool) -> CompiledKernel:
-        """This one, or where launches are to be cooperative grids, one like it that launches so."""
-        if not is_cooperative:
+    def chosen_for(self, launch_options: Mapping[str, Any]) -> CompiledKernel:
+        """This one, or one like it whose launches have the options."""
+        options = {name: value for name, value in launch_options.items() if value and name != "stream"}
+        if not options:
             return self
         kernel = copy.copy(self)
-        kernel.is_cooperative = True
+        kernel.launch_options = options
         return kernel
 
     def updated_arguments(self) -> list[str]:

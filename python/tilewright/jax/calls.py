@@ -18,6 +18,7 @@ from ..compile import CompiledKernel
 from ..compile.facts import Facts
 from ..launch.arguments import ArgumentProblem, constexpr_key
 from ..launch.devices import chosen_device, device_choice, device_of_launch
+from ..launch.options import Chosen
 from ..launch.run import Programs, resolve_grid
 from ..native import native
 from ..native.errors import LaunchError
@@ -28,7 +29,7 @@ _TARGET = "tilewright_call"
 _registered: list[Any] = []
 _ARRAYS: dict[type, bool] = {}  # what `_is_array` says of a type
 # Launch options that XLA decides.
-_OF_XLA = ("stream", "launch_cooperative_grid")
+_OF_XLA = Chosen._fields
 
 
 def call(

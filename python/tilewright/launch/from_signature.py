@@ -65,8 +65,7 @@ class FromSignature:
                 hint="see triton.knobs.runtime.jit_cache_hook",
             )
         self._loaded.add(key, kernel)
-        chosen = chosen_of(options, key[0], self.fn.__name__)
-        return kernel.chosen_for(chosen.launch_cooperative_grid)
+        return kernel.chosen_for(chosen_of(options, key[0], self.fn.__name__)._asdict())
 
     def stored_arguments(self, given: Mapping[str, Any]) -> set[str] | None:
         """The names of the arrays that a launch may store to, whatever the values of its numbers:

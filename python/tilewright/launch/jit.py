@@ -403,7 +403,7 @@ class JITFunction(FromSignature, Inspection, KernelInterface, ByReference, Gener
             self._loaded.add(key, kernel)
         if makes_tiers and self._tiers:
             self._tiers.make_now(kernel, bits)
-        return kernel.chosen_for(self._checked(extra, kernel).launch_cooperative_grid)
+        return kernel.chosen_for(self._checked(extra, kernel)._asdict())
 
     @untraced
     def prepare(self, *args: Any, grid: Any = (1,), **kwargs: Any) -> CompiledKernel | None:

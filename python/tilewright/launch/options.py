@@ -144,16 +144,22 @@ def _check_device(name: str, value: Any, device: str, kernel: str) -> None:
 
 
 class Chosen(NamedTuple):
-    """The options of a launch that do something, and that its kernel's code knows nothing of."""
+    """The options of a launch that do something, and that its kernel's code knows nothing of: a stream,
+    and flags in the order of `kLaunchFlags` of runtime/Device.h."""
 
     stream: int | None = None  # None: the one that is current
     launch_cooperative_grid: bool = False
 
+    @property
+    def flags(self) -> tuple[bool, ...]:
+        """All but the stream."""
+        return self[1:]
+
 
 def chosen_of(extra: Mapping[str, Any], device: str, kernel: str) -> Chosen:
     """What the options of a launch choose, each of which has been checked."""
-    is_cooperative = bool(static.unwrap(extra.get("launch_cooperative_grid")))
-    return Chosen(_stream_of(extra, device, kernel), is_cooperative)
+    flags = [bool(static.unwrap(extra.get(name))) for name in Chosen._fields[1:]]
+    return Chosen(_stream_of(extra, device, kernel), *flags)
 
 
 def _stream_of(extra: Mapping[str, Any], device: str, kernel: str) -> int | None:

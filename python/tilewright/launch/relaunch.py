@@ -10,7 +10,7 @@ from .arguments.tracing import hide_launches_from_torch, is_traced, untraced
 from .parts import part_names
 from ..native.errors import LaunchError
 from .run import resolve_grid
-from .options import check_option, chosen_of
+from .options import Chosen, check_option, chosen_of
 
 if TYPE_CHECKING:
     from ..compile import CompiledKernel
@@ -22,9 +22,7 @@ def runner(kernel: CompiledKernel, grid: Any) -> Callable[..., CompiledKernel | 
     larger than those that this one was compiled for."""
 
     @untraced
-    def run(
-        *args: Any, stream: Any = None, launch_cooperative_grid: Any = None
-    ) -> CompiledKernel | None:
+    def run(*args: Any, **options: Any) -> CompiledKernel | None:
         if is_traced(args):
             raise _traced_error(kernel)
         arguments, left_out = _all_values(kernel, args)
@@ -38,10 +36,11 @@ def runner(kernel: CompiledKernel, grid: Any) -> Callable[..., CompiledKernel | 
             if index not in left_out and not fits(needed[-1], given, bit):
                 raise _misfit(kernel, index, given, values[index])
         device = kernel.request.device
-        if launch_cooperative_grid is None:
-            launch_cooperative_grid = kernel.is_cooperative
-        extra = {"stream": stream, "launch_cooperative_grid": launch_cooperative_grid}
+        given = {name: value for name, value in options.items() if value is not None}
+        extra = {**kernel.launch_options, **given}
         for option, value in extra.items():
+            if option not in Chosen._fields:
+                raise TypeError(f"a launch of a compiled kernel has no option {option!r}")
             check_option(option, value, device, kernel.name)
         chosen = chosen_of(extra, device, kernel.name)
         names = kernel.request.parameters

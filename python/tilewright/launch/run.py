@@ -123,20 +123,18 @@ def launch(
     if divert := hooks.divert.get():
         divert(kernel, programs, values, bits)
         return kernel
-    is_cooperative = chosen is not None and chosen.launch_cooperative_grid
-    if is_cooperative:
+    chosen = chosen or Chosen()
+    if chosen.launch_cooperative_grid:
         _check_order(kernel)
     memory = simulation = None
     if kernel.needs_memory:
         name = kernel.request.device
         memory = memories_of(name, values, bits)
         simulation = options_of_launch(name, kernel.device)
-    stream = chosen.stream if chosen else None
-    if stream is None:
-        stream = current_stream(kernel.device)
+    stream = current_stream(kernel.device) if chosen.stream is None else chosen.stream
     report = native().launch(
         kernel.native, programs, bits, values, mark_written, memory, stream,
-        is_cooperative, simulation,
+        chosen.flags, simulation,
     )  # fmt: skip
     if report is None:
         return kernel

@@ -84,7 +84,7 @@ def _launcher(
         for bit in launch["bits"]
     ]
     values, programs = tuple(None for _ in bits), tuple(launch["programs"])
-    return lambda: native().launch(kernel, programs, bits, values, _ignore, None, 0, False, None)
+    return lambda: native().launch(kernel, programs, bits, values, _ignore, None, 0, (), None)
 
 
 def _ignore(value: Any) -> None:

@@ -159,11 +159,11 @@ def test_a_kernel_compiled_for_cooperative_grids_launches_them(device: str) -> N
         count_all.compile(signature, device=device, **option),
     )
     for number, kernel in enumerate(kernels, start=1):
-        assert kernel is not None and kernel.is_cooperative
+        assert kernel is not None and kernel.launch_options == option
         count[0] = seen[:] = 0
         kernel[(8,)](count, seen)
         assert count[0] == 8 and seen.all(), number
-    assert not count_all.warmup(count, seen, grid=(8,)).is_cooperative
+    assert not count_all.warmup(count, seen, grid=(8,)).launch_options
 
 
 _FORKS = """

@@ -145,7 +145,7 @@ class FakeNative:
     def launch(
         self, kernel: Kernel, programs: tuple[int, int, int], bits: list[Any],
         values: tuple[Any, ...], mark: Callable[[Any], None], memory: Any, stream: int,
-        is_cooperative: bool, simulation: Any,
+        flags: tuple[bool, ...], simulation: Any,
     ) -> dict[str, Any] | None:  # fmt: skip
         assert len(values) == len(bits)
         for _, _, is_stored, position in kernel.parameters:
@@ -155,7 +155,7 @@ class FakeNative:
         described = memory and tuple(memory[position] for position in positions)
         self.launches.append((kernel, programs, tuple(bits[at] for at in positions), described))
         self.streams.append(stream)
-        self.cooperative.append(is_cooperative)
+        self.cooperative.append(flags[0])
         return self.launch_report
 
     # What is true of names is the same with and without a compiler.

@@ -131,7 +131,7 @@ class IRSource:
             raise self._named(error, copy) from None
         kernel.kernel_function = self.fn
         kernel.src = self
-        return kernel.chosen_for(chosen_of(options, device, self.name).launch_cooperative_grid)
+        return kernel.chosen_for(chosen_of(options, device, self.name)._asdict())
 
     def _named(self, error: CompileError, copy: Path) -> CompileError:
         """An error at the text's own file: it was compiled from a copy, as what replaces a stage."""
