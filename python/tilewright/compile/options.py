@@ -123,6 +123,14 @@ def _read_registers(value: Any, kernel: str) -> int | None:
     )
 
 
+def _read_debug(value: Any, kernel: str) -> bool:
+    return bool(value) or knobs.settings().is_debug
+
+
+def _read_cluster_size(value: Any, kernel: str) -> int:
+    return int(value or 1)
+
+
 def _read_cluster(value: Any, kernel: str) -> tuple[int, ...]:
     return tuple(map(int, value or (1, 1, 1)))
 
@@ -136,9 +144,11 @@ def flag(
     read: Callable[[Any, str], Any] | None = None,
 ) -> LaunchOption:  # fmt: skip
     """The row of an option that is a truth value."""
-    usual = bool(neutral[0])
-    read = read or (lambda value, kernel: usual if value is None else bool(value))
-    return LaunchOption(effects, why, neutral, is_flag, "True or False", read, word)
+
+    def read_flag(value: Any, kernel: str) -> bool:
+        return bool(neutral[0] if value is None else value)
+
+    return LaunchOption(effects, why, neutral, is_flag, "True or False", read or read_flag, word)
 
 
 def _heeded_flag(word: str, why: str, neutral: tuple[Any, ...]) -> LaunchOption:
@@ -182,13 +192,7 @@ class Options(NamedTuple):
         int, LaunchOption(on_gpus(Effect.DONE), _ON_ONE_CORE, (), read=_read_stages)
     ] = 3
     # The environment counts more than a launch's debug=False, as for Triton's callers.
-    debug: Annotated[
-        bool,
-        LaunchOption(
-            everywhere(Effect.DONE), "", (),
-            read=lambda value, kernel: bool(value) or knobs.settings().is_debug,
-        ),
-    ] = False  # fmt: skip
+    debug: Annotated[bool, LaunchOption(everywhere(Effect.DONE), "", (), read=_read_debug)] = False
     maxnreg: Annotated[
         int | None,
         LaunchOption(
@@ -223,7 +227,7 @@ class Options(NamedTuple):
         int,
         LaunchOption(
             _on_clusters, _NO_CLUSTERS, (1, None), _is_cluster_size, "a number from 1 to 8",
-            lambda value, kernel: int(value or 1),
+            _read_cluster_size,
         ),
     ] = 1  # fmt: skip
     # Programs of a cluster along each axis of the grid.
