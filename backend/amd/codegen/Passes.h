@@ -112,5 +112,20 @@ llvm::Pass *createSinkCopyOffsets();
 /// each is copied by one instruction in place of two.
 llvm::Pass *createJoinScalarWords();
 
+/// Makes the pass that moves copies of scalar registers in front of loops of one block, once
+/// registers are allocated. LLVM leaves the copy of a buffer resource's constant words in the loop,
+/// because it takes the whole resource for changed where the loop moves its address.
+llvm::Pass *createHoistScalarCopies();
+
+/// Makes the pass that counts loops of one block down by one instruction: the carry of adding -1
+/// says whether the number was 0. The loop counts from one fewer, and no comparison is left.
+llvm::Pass *createBranchOnCarry();
+
+/// Makes the pass that merges waits for loads, once LLVM has put them in. LLVM waits for each load
+/// in front of its first use. Where only a few instructions stand between two waits, or the loads
+/// of shared memory come back together, one wait does; and what an earlier wait has covered needs
+/// none.
+llvm::Pass *createMergeWaits();
+
 } // namespace tw::amd
 #endif

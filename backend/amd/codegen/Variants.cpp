@@ -60,6 +60,12 @@ static constexpr PlacedPass kInCodeGenerator[] = {
      "AMDGPU DAG->DAG Pattern Instruction Selection", createSinkCopyOffsets},
     {"join-scalar-words", "words of buffer resources are copied in pairs",
      "Finalize ISel and expand pseudo-instructions", createJoinScalarWords},
+    {"hoist-scalar-copies", "loops copy no constant words of resources",
+     "SI insert wait instructions", createHoistScalarCopies},
+    {"branch-on-carry", "loops count down by one instruction",
+     "Insert required mode register values", createBranchOnCarry},
+    {"merge-waits", "loads that come back together are waited for once",
+     "Insert required mode register values", createMergeWaits},
 };
 
 //===-- With accumulation registers. Left alone, LLVM keeps accumulators there and moves them when

@@ -11,6 +11,9 @@
 // ACCUMULATION-NEXT: {{^}}  narrow-fences
 // ACCUMULATION-NEXT: {{^}}  sink-copy-offsets
 // ACCUMULATION-NEXT: {{^}}  join-scalar-words
+// ACCUMULATION-NEXT: {{^}}  hoist-scalar-copies {{.*}} (before: SI insert wait instructions)
+// ACCUMULATION-NEXT: {{^}}  branch-on-carry
+// ACCUMULATION-NEXT: {{^}}  merge-waits {{.*}} (before: Insert required mode register values)
 // ACCUMULATION-NEXT: {{^}}variant vector-registers:
 //      ACCUMULATION: {{^}}  mix-halves
 // ACCUMULATION-NEXT: {{^}}  rematerialize-for-occupancy
