@@ -12,7 +12,7 @@ using namespace llvm;
 static constexpr unsigned kFewInstructions = 4;
 
 namespace {
-/// What a counter counts: accesses of global memory (vmcnt, loadcnt) or of shared memory
+/// The accesses that a counter counts: those of global memory (vmcnt, loadcnt) or of shared memory
 /// (lgkmcnt, dscnt).
 enum Counter { kGlobal, kShared, kNumCounters };
 

@@ -136,12 +136,14 @@ struct SlotRoom {
 };
 } // namespace
 
-/// Registers for tiles that wait beside sums. Instructions name 256; of more, as where sums have
+/// The registers that instructions name.
+static constexpr unsigned kNamedRegisters = 256;
+
+/// Registers for tiles that wait beside sums. Of more than instructions name, as where sums have
 /// registers of their own, tiles would be moved to and fro, and spilled.
 static unsigned registersForWaiting(tile::TargetAttr target) {
-  constexpr unsigned named = 256;
   unsigned available = registersForTiles(target), held = target.getRegisters() - available;
-  return std::min(available, named - std::min(held, named));
+  return std::min(available, kNamedRegisters - std::min(held, kNamedRegisters));
 }
 
 /// Returns true if a processor that holds fewer warps of a staged kernel with two slots than the
@@ -188,8 +190,12 @@ static SlotRoom findRoom(ModuleOp module, tile::TargetAttr target, unsigned numS
   // Code that spills in a loop takes many times as long.
   room.lacksRegisters = registers > registersForLoops(target);
   if (packedBytes(use.buffers) <= limit) {
-    room.oneHoldsMore = isThroughRegisters && use.registers <= registersForWaiting(target) &&
-                        holdsMoreByOne(*copy, registers, target);
+    // Where instructions name all registers, tiles wait in them with two slots as with one. LLVM
+    // takes up to a sixteenth more than are counted.
+    bool canWait = use.registers <= registersForWaiting(target) ||
+                   (target.getRegisters() <= kNamedRegisters &&
+                    registers + registers / 16 <= target.getRegisters());
+    room.oneHoldsMore = isThroughRegisters && canWait && holdsMoreByOne(*copy, registers, target);
     return room;
   }
   uint64_t slots = 1;

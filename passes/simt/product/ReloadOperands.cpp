@@ -1,6 +1,7 @@
 // The pass `reload-operands`: where the values of a loop would not fit in the registers, products
 // read operands that the loop does not change from shared memory, in each iteration.
 #include "ir/Diagnostic.h"
+#include "ir/target/Processor.h"
 #include "ir/target/TargetDesc.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -22,18 +23,20 @@ using namespace tw::simt;
 
 //===-- Which operands -----------------------------------------------------------------------===//
 
-/// Returns true if the buffer holds the tile for as long as the load's block runs: the tile is
-/// written there once, before it is read.
-static bool keepsTile(LoadSharedOp load) {
+/// Returns the operation that writes the tile to its buffer, if the buffer holds it for as long as
+/// the load's block runs: it is written there once, before it is read. Null otherwise.
+static Operation *writerOf(LoadSharedOp load) {
   auto alloc = load.getBuffer().getDefiningOp<AllocSharedOp>();
   if (!alloc || alloc.getSlots())
-    return false;
+    return nullptr;
   SmallVector<Operation *> writers;
   for (Operation *user : alloc->getUsers())
     if (!isa<LoadSharedOp>(user))
       writers.push_back(user);
-  return writers.size() == 1 && isa<StoreSharedOp>(writers.front()) &&
-         writers.front()->getBlock() == load->getBlock() && writers.front()->isBeforeInBlock(load);
+  bool isKept = writers.size() == 1 && isa<StoreSharedOp>(writers.front()) &&
+                writers.front()->getBlock() == load->getBlock() &&
+                writers.front()->isBeforeInBlock(load);
+  return isKept ? writers.front() : nullptr;
 }
 
 /// The products of the loop that have the tile as an operand; none where others need it too.
@@ -56,7 +59,7 @@ static SmallVector<LoadSharedOp> findOperands(scf::ForOp loop) {
     for (Value operand : {mma.getA(), mma.getB()}) {
       auto load = operand.getDefiningOp<LoadSharedOp>();
       if (load && !loop->isProperAncestor(load) && load->getBlock()->findAncestorOpInBlock(*loop) &&
-          keepsTile(load) && !productsWith(loop, load).empty())
+          writerOf(load) && !productsWith(loop, load).empty())
         found.insert(load);
     }
   });
@@ -68,8 +71,34 @@ static SmallVector<LoadSharedOp> findOperands(scf::ForOp loop) {
 
 //===-- The change ---------------------------------------------------------------------------===//
 
-/// Reads the tile where the loop's products need it, if shared memory can hold it that long.
-static bool reload(scf::ForOp loop, LoadSharedOp load, uint64_t sharedBytes) {
+/// Returns how many programs a processor holds at once, if each takes so much shared memory and all
+/// registers that a lane may have.
+static unsigned programsWith(scf::ForOp loop, uint64_t bytes, tile::TargetAttr target) {
+  std::optional<Processor> processor = processorOf(loop);
+  if (!processor)
+    return 0;
+  unsigned threads = threadsOf(loop->getParentOfType<ModuleOp>()).count();
+  return processor->programsThatFit(threads / target.getWarpSize(), target.getRegisters(), bytes);
+}
+
+static uint64_t bytesOf(scf::ForOp loop) {
+  return packedBytes(findLiveBuffers(loop->getParentOfType<func::FuncOp>()));
+}
+
+/// Returns the bytes of shared memory if the load is right behind the store: other buffers may take
+/// the place of its tile then.
+static uint64_t bytesWithEarly(LoadSharedOp load, scf::ForOp loop) {
+  Operation *next = load->getNextNode();
+  load->moveAfter(writerOf(load));
+  uint64_t bytes = bytesOf(loop);
+  load->moveBefore(next);
+  return bytes;
+}
+
+/// Reads the tile where the loop's products need it, if shared memory can hold it that long. A tile
+/// that may stay in registers does where the memory would cost programs.
+static bool reload(scf::ForOp loop, LoadSharedOp load, bool mayStay, tile::TargetAttr target) {
+  uint64_t before = mayStay ? bytesWithEarly(load, loop) : 0;
   SmallVector<OpOperand *> uses = productsWith(loop, load);
   SmallVector<Operation *> copies;
   OpBuilder builder(loop);
@@ -78,7 +107,10 @@ static bool reload(scf::ForOp loop, LoadSharedOp load, uint64_t sharedBytes) {
     copies.push_back(builder.clone(*load));
     use->set(copies.back()->getResult(0));
   }
-  if (packedBytes(findLiveBuffers(loop->getParentOfType<func::FuncOp>())) <= sharedBytes)
+  uint64_t after = bytesOf(loop);
+  bool costsPrograms =
+      mayStay && programsWith(loop, after, target) < programsWith(loop, before, target);
+  if (after <= target.getSharedBytes() && !costsPrograms)
     return true;
   for (auto [use, copy] : llvm::zip(uses, copies)) {
     use->set(load.getResult());
@@ -96,7 +128,8 @@ static void reloadIn(scf::ForOp loop, tile::TargetAttr target) {
     });
     LoadSharedOp load = *largest;
     operands.erase(largest);
-    if (!reload(loop, load, target.getSharedBytes()))
+    bool mayStay = needed + registersOfOperands(loop) <= registersForLoops(target);
+    if (!reload(loop, load, mayStay, target))
       continue;
     emitCodedRemark(load, Code::ReloadedOperand)
         << "the loop of its products needs about " << needed
