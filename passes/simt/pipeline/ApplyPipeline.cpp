@@ -294,7 +294,7 @@ Value PipelineRewriter::isLastSlot(Value slot) {
 Value PipelineRewriter::slotAfter(Value slot) {
   if (depth.numSlots == 1)
     return slot;
-  if (alternates())
+  if (alternates() || (pipeline.isOfBoxes && depth.numSlots == 2))
     return arith::XOrIOp::create(builder, loc, slot, slotNumber(1));
   Value one = arith::AddIOp::create(builder, loc, slot, slotNumber(1));
   return arith::SelectOp::create(builder, loc, isLastSlot(slot), slotNumber(0), one);
@@ -302,7 +302,9 @@ Value PipelineRewriter::slotAfter(Value slot) {
 
 /// The parity of the next iteration's phase: all slots have one of the same parity in turn.
 Value PipelineRewriter::parityAfter(Value parity, Value slot) {
-  Value turns = arith::ExtUIOp::create(builder, loc, builder.getI32Type(), isLastSlot(slot));
+  Value turns = depth.numSlots == 2
+                    ? slot
+                    : arith::ExtUIOp::create(builder, loc, builder.getI32Type(), isLastSlot(slot));
   return arith::XOrIOp::create(builder, loc, parity, turns);
 }
 
