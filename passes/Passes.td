@@ -507,8 +507,10 @@ def OverlapProducts : Pass<"overlap-products", "::mlir::ModuleOp">, Takes<"laid-
     %result = simt.mma_async %pn, %v_last, %last ...
     ```
     The right operand is a slot of a ring that a loader fills, which is released when the product is done, an iteration
-    later than it was; registers hold the left operand of one iteration beside the results of the next. Short loops
-    stay as they are. The order in which sums are added to is that of the kernel.
+    later than it was; registers hold the left operand of one iteration beside the results of the next. A masked
+    iteration at an array's end that goes on behind such a loop uses its code, which the assembler takes the longer for
+    the more products are written out: a loop around both runs it for all iterations without masks, whose first one has
+    these all the same, and for the masked one. The order in which sums are added to is that of the kernel.
   }];
 }
 

@@ -4,6 +4,7 @@
 #include "ir/Diagnostic.h"
 #include "ir/simt/Simt.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "passes/analysis/SplitLoops.h"
 #include "runtime/codes/Codes.h"
 #include "llvm/ADT/STLExtras.h"
 #include <map>
@@ -12,19 +13,6 @@ using namespace mlir;
 using namespace tw;
 using namespace tw::simt;
 using tile::LoadOp;
-
-/// Returns the loop of the iterations without masks, which a short loop goes on behind; null where
-/// something else comes in between.
-static scf::ForOp mainLoopOf(scf::ForOp rest) {
-  if (!rest->hasAttr(tile::kLoopShort) || rest.getInitArgs().empty())
-    return nullptr;
-  auto main = rest.getInitArgs().front().getDefiningOp<scf::ForOp>();
-  bool goesOn = main && main->getBlock() == rest->getBlock() &&
-                main.getUpperBound() == rest.getLowerBound() && main.getStep() == rest.getStep() &&
-                llvm::equal(main.getResults(), rest.getInitArgs()) &&
-                llvm::all_of(main.getResults(), [](Value result) { return result.hasOneUse(); });
-  return goesOn ? main : nullptr;
-}
 
 static bool isTileLoad(Operation *op) { return isa<LoadOp>(op) && tile::isTile(op->getResult(0)); }
 

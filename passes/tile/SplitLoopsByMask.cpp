@@ -8,6 +8,7 @@
 #include "mlir/IR/IRMapping.h"
 #include "passes/Passes.h"
 #include "passes/analysis/LoopForms.h"
+#include "passes/analysis/SplitLoops.h"
 #include "passes/analysis/StridedTile.h"
 #include "passes/tile/ScaledMaxima.h"
 #include "runtime/codes/Codes.h"
@@ -43,6 +44,10 @@ struct SplitMask {
   /// each other.
   int64_t numMixed() const {
     return (distance.start.high - distance.start.low + 1) / std::abs(distance.slope);
+  }
+  /// Returns true if there is one such iteration at most, however tiles lie.
+  bool isMixedOnce() const {
+    return distance.start.high - distance.start.low < std::abs(distance.slope);
   }
 };
 
@@ -280,6 +285,13 @@ static void markShort(scf::ForOp loop, int64_t numMixed) {
     loop->setAttr(kLoopShort, UnitAttr::get(loop.getContext()));
 }
 
+static void markEnd(scf::ForOp loop, const LoopSplit &split) {
+  if (!split.masks.empty() && llvm::all_of(split.masks, [](const SplitMask &mask) {
+        return mask.isPrefix() && mask.isMixedOnce();
+      }))
+    loop->setAttr(kLoopOfEnd, UnitAttr::get(loop.getContext()));
+}
+
 /// Clones the loop before itself, without the masks of `split` and, where these include suffixes,
 /// once more with them. The loop stays for the last iterations, or goes.
 static void apply(scf::ForOp loop, const LoopSplit &split, int64_t step) {
@@ -340,6 +352,7 @@ static void apply(scf::ForOp loop, const LoopSplit &split, int64_t step) {
   loop.setLowerBound(mainUpper);
   loop.getInitArgsMutable().assign(main.getResults());
   markShort(loop, mixedAfter);
+  markEnd(loop, split);
 }
 
 /// Returns true if a loop contains products. In SIMD code, products take most of the time, and each

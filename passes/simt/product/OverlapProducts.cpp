@@ -9,6 +9,8 @@
 #include "passes/Passes.h"
 #include "passes/analysis/RegisterUse.h"
 #include "passes/analysis/SharedLiveness.h"
+#include "passes/analysis/SplitLoops.h"
+#include "passes/analysis/StridedTile.h"
 #include "runtime/codes/Codes.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -34,8 +36,28 @@ struct LateProduct {
   SmallVector<ReleaseOp> releases; // of its right operand's ring
   SetVector<Operation *> start;    // the slot that it reads, and itself
   SetVector<Value> needs;          // what those need of their iteration, beside the accumulator
+
+  OperandRange yielded() { return loop.getBody()->getTerminator()->getOperands(); }
+  /// Returns the needs that the loop does not carry as it is.
+  SmallVector<Value> added();
+  /// Returns the number of a need among what the loop carries, which those that are added follow.
+  unsigned placeOf(Value need);
 };
 } // namespace
+
+SmallVector<Value> LateProduct::added() {
+  SmallVector<Value> values;
+  for (Value need : needs)
+    if (!llvm::is_contained(yielded(), need))
+      values.push_back(need);
+  return values;
+}
+
+unsigned LateProduct::placeOf(Value need) {
+  SmallVector<Value> carried(yielded());
+  llvm::append_range(carried, added());
+  return llvm::find(carried, need) - carried.begin();
+}
 
 static SetVector<Operation *> makersOf(Value value, scf::ForOp loop) {
   SetVector<Operation *> makers;
@@ -155,8 +177,7 @@ static bool runsAhead(LateProduct &found) {
 static std::optional<LateProduct> findLateProduct(scf::ForOp loop) {
   LateProduct found;
   found.loop = loop;
-  if (loop->hasAttr(tile::kLoopShort) || !findProducts(found) || !findSum(found) ||
-      !findStart(found) || !runsAhead(found))
+  if (!findProducts(found) || !findSum(found) || !findStart(found) || !runsAhead(found))
     return std::nullopt;
   return found;
 }
@@ -171,6 +192,45 @@ static unsigned groupsOf(MmaAsyncOp product) {
 static bool fits(LateProduct &found, tile::TargetAttr target) {
   return groupsOf(found.late) <= 2 &&
          registersIn(found.loop) + registersOf(found.late.getA()) <= registersForTiles(target);
+}
+
+//===-- Masked iterations behind it ----------------------------------------------------------===//
+
+/// Returns true if two loops start the same product of the same values, carried at the same places.
+static bool startAlike(LateProduct &one, LateProduct &other) {
+  auto isAlike = [](auto pair) {
+    auto [a, b] = pair;
+    return OperationEquivalence::isEquivalentTo(a, b, OperationEquivalence::ignoreValueEquivalence,
+                                                nullptr, OperationEquivalence::IgnoreLocations);
+  };
+  auto liesAlike = [&](auto pair) {
+    auto [a, b] = pair;
+    return a.getType() == b.getType() && one.placeOf(a) == other.placeOf(b);
+  };
+  return one.start.size() == other.start.size() && one.needs.size() == other.needs.size() &&
+         one.sum.getArgNumber() == other.sum.getArgNumber() &&
+         allocOf(one.late.getB()) == allocOf(other.late.getB()) &&
+         llvm::all_of(llvm::zip(one.start, other.start), isAlike) &&
+         llvm::all_of(llvm::zip(one.needs, other.needs), liesAlike);
+}
+
+/// Finds the loop of the masked iteration at an array's end that goes on behind another one, if its
+/// code is right for any iteration of both: nothing in it was made simpler by where its counter
+/// begins. Loops that run each time, as those on a diagonal, are faster by themselves.
+static std::optional<LateProduct> findRest(LateProduct &main) {
+  for (Operation *op = main.loop->getNextNode(); op; op = op->getNextNode()) {
+    auto loop = dyn_cast<scf::ForOp>(op);
+    if (!loop && (isa<LoaderOp>(op) || isMemoryEffectFree(op)))
+      continue;
+    bool isRest = loop && mainLoopOf(loop) == main.loop && main.loop->hasAttr(kLoopWholeSteps) &&
+                  loop->hasAttr(kLoopOfEnd) &&
+                  !loop.getBody()
+                       ->walk([](tile::GatherOp) { return WalkResult::interrupt(); })
+                       .wasInterrupted();
+    std::optional<LateProduct> rest = isRest ? findLateProduct(loop) : std::nullopt;
+    return rest && startAlike(main, *rest) ? rest : std::nullopt;
+  }
+  return std::nullopt;
 }
 
 //===-- The change ---------------------------------------------------------------------------===//
@@ -190,23 +250,28 @@ static void orderBehind(LateProduct &found) {
 
 namespace {
 /// Divides a loop in its first iteration, which starts no product of an iteration before, and the
-/// others; the last product follows behind.
+/// others; the last product follows behind. Masked iterations that go on from there use the same
+/// code: each is a first iteration without others, whose masks the first one has as well.
 class Divide {
 public:
-  Divide(LateProduct &found) : found(found), loop(found.loop), builder(found.loop) {}
+  Divide(LateProduct &found, std::optional<LateProduct> &rest)
+      : found(found), rest(rest), loop(found.loop), builder(found.loop) {}
   void run();
 
 private:
-  scf::ForOp iterate(Value from, Value to, ValueRange inits, bool isFirst);
+  void runIfAny();
+  void runSegments();
+  SmallVector<Value> iterateAll(LateProduct &first, Value from, Value to, ValueRange inits);
+  scf::ForOp iterate(LateProduct &of, Value from, Value to, ValueRange inits, bool isFirst);
   Value startLate(ValueRange carried);
   void turn(TurnStep step);
+  Value isLess(Value one, Value other);
   unsigned numCarried() { return loop.getNumRegionIterArgs(); }
-  unsigned placeOf(Value need);
 
   LateProduct &found;
+  std::optional<LateProduct> &rest;
   scf::ForOp loop;
   OpBuilder builder;
-  SmallVector<Value> added; // values that only the late product needs to be carried
 };
 } // namespace
 
@@ -218,20 +283,11 @@ void Divide::turn(TurnStep step) {
                    unsigned(found.late.getInstruction().getWarps()), /*group=*/Value());
 }
 
-/// Returns the number of the carried value that is a value of the iteration before.
-unsigned Divide::placeOf(Value need) {
-  OperandRange yielded = loop.getBody()->getTerminator()->getOperands();
-  auto own = llvm::find(yielded, need);
-  if (own != yielded.end())
-    return own - yielded.begin();
-  return numCarried() + (llvm::find(added, need) - added.begin());
-}
-
 /// Starts the product of the iteration before with what that has carried. Returns its result.
 Value Divide::startLate(ValueRange carried) {
   IRMapping before;
   for (Value need : found.needs)
-    before.map(need, carried[placeOf(need)]);
+    before.map(need, carried[found.placeOf(need)]);
   before.map(found.late.getAcc(), carried[found.sum.getArgNumber() - 1]);
   for (Operation *op : found.start) {
     auto slot = dyn_cast<SlotOp>(builder.clone(*op, before));
@@ -243,63 +299,98 @@ Value Divide::startLate(ValueRange carried) {
   return before.lookup(found.late.getResult());
 }
 
-scf::ForOp Divide::iterate(Value from, Value to, ValueRange inits, bool isFirst) {
-  auto clone = scf::ForOp::create(builder, loop.getLoc(), from, to, loop.getStep(), inits, nullptr,
-                                  loop.getUnsignedCmp());
+scf::ForOp Divide::iterate(LateProduct &of, Value from, Value to, ValueRange inits, bool isFirst) {
+  auto clone = scf::ForOp::create(builder, of.loop.getLoc(), from, to, loop.getStep(), inits,
+                                  nullptr, loop.getUnsignedCmp());
   clone->setDiscardableAttrs(loop->getDiscardableAttrDictionary());
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(clone.getBody());
   IRMapping mapping;
-  mapping.map(loop.getBody()->getArguments(),
+  mapping.map(of.loop.getBody()->getArguments(),
               clone.getBody()->getArguments().take_front(1 + numCarried()));
-  for (Operation &op : loop.getBody()->without_terminator()) {
-    if (&op == found.first && !isFirst)
+  for (Operation &op : of.loop.getBody()->without_terminator()) {
+    if (&op == of.first && !isFirst)
       turn(TurnStep::Take);
-    if (&op != found.late && !(found.start.contains(&op) && op.hasOneUse()))
+    if (&op != of.late && !(of.start.contains(&op) && op.hasOneUse()))
       builder.clone(op, mapping);
-    if (&op == found.lead && !isFirst) {
-      mapping.map(found.sum, startLate(clone.getRegionIterArgs()));
+    if (&op == of.lead && !isFirst) {
+      mapping.map(of.sum, startLate(clone.getRegionIterArgs()));
       turn(TurnStep::Pass);
     }
   }
-  SmallVector<Value> results(loop.getBody()->getTerminator()->getOperands());
-  results[found.sum.getArgNumber() - 1] = found.late.getAcc();
-  llvm::append_range(results, added);
+  SmallVector<Value> results(of.yielded());
+  results[of.sum.getArgNumber() - 1] = of.late.getAcc();
+  llvm::append_range(results, of.added());
   for (Value &result : results)
     result = mapping.lookupOrDefault(result);
   scf::YieldOp::create(builder, loop.getLoc(), results);
   return clone;
 }
 
-void Divide::run() {
-  orderBehind(found);
-  OperandRange yielded = loop.getBody()->getTerminator()->getOperands();
-  for (Value need : found.needs)
-    if (!llvm::is_contained(yielded, need))
-      added.push_back(need);
+/// Runs the iterations between two bounds, one at least, and the last product of them.
+SmallVector<Value> Divide::iterateAll(LateProduct &firstOf, Value from, Value to,
+                                      ValueRange inits) {
   Location loc = loop.getLoc();
-  auto less = loop.getUnsignedCmp() ? arith::CmpIPredicate::ult : arith::CmpIPredicate::slt;
-  Value lower = loop.getLowerBound(), upper = loop.getUpperBound();
-  Value exists = arith::CmpIOp::create(builder, loc, less, lower, upper);
-  auto branch = scf::IfOp::create(builder, loc, loop.getResultTypes(), exists, true);
-
-  builder.setInsertionPointToStart(branch.thenBlock());
-  SmallVector<Value> inits(loop.getInitArgs());
-  for (Value value : added)
-    inits.push_back(arith::ConstantOp::create(
+  SmallVector<Value> values(inits);
+  for (Value value : found.added())
+    values.push_back(arith::ConstantOp::create(
         builder, loc, cast<TypedAttr>(builder.getZeroAttr(value.getType()))));
-  Value second = arith::AddIOp::create(builder, loc, lower, loop.getStep());
-  scf::ForOp first = iterate(lower, second, inits, /*isFirst=*/true);
+  Value second = arith::AddIOp::create(builder, loc, from, loop.getStep());
+  scf::ForOp first = iterate(firstOf, from, second, values, /*isFirst=*/true);
   first->setAttr(kLoopOnce, builder.getUnitAttr());
   turn(TurnStep::Begin);
-  scf::ForOp others = iterate(second, upper, first.getResults(), /*isFirst=*/false);
+  scf::ForOp others = iterate(found, second, to, first.getResults(), /*isFirst=*/false);
   turn(TurnStep::End);
   SmallVector<Value> results(others.getResults().take_front(numCarried()));
   results[found.sum.getArgNumber() - 1] = startLate(others.getResults());
-  scf::YieldOp::create(builder, loc, results);
+  return results;
+}
+
+Value Divide::isLess(Value one, Value other) {
+  auto less = loop.getUnsignedCmp() ? arith::CmpIPredicate::ult : arith::CmpIPredicate::slt;
+  return arith::CmpIOp::create(builder, loop.getLoc(), less, one, other);
+}
+
+void Divide::runIfAny() {
+  Location loc = loop.getLoc();
+  Value lower = loop.getLowerBound(), upper = loop.getUpperBound();
+  auto branch = scf::IfOp::create(builder, loc, loop.getResultTypes(), isLess(lower, upper), true);
+  builder.setInsertionPointToStart(branch.thenBlock());
+  scf::YieldOp::create(builder, loc, iterateAll(found, lower, upper, loop.getInitArgs()));
   builder.setInsertionPointToStart(branch.elseBlock());
   scf::YieldOp::create(builder, loc, loop.getInitArgs());
   loop.replaceAllUsesWith(branch.getResults());
+}
+
+/// Runs a loop over segments: all iterations without masks, if there are any, and each one of the
+/// others. Its counter is the last iteration of a segment.
+void Divide::runSegments() {
+  builder.setInsertionPoint(rest->loop);
+  Location loc = loop.getLoc();
+  Value lower = loop.getLowerBound(), upper = loop.getUpperBound(), step = loop.getStep();
+  Value last = arith::SubIOp::create(builder, loc, upper, step);
+  Value begin = arith::SelectOp::create(builder, loc, isLess(lower, upper), last, upper);
+  auto segments = scf::ForOp::create(builder, loc, begin, rest->loop.getUpperBound(), step,
+                                     loop.getInitArgs(), nullptr, loop.getUnsignedCmp());
+  builder.setInsertionPointToStart(segments.getBody());
+  Value counter = segments.getInductionVar();
+  Value isMain = isLess(counter, upper);
+  Value from = arith::SelectOp::create(builder, loc, isMain, lower, counter);
+  Value second = arith::AddIOp::create(builder, loc, from, step);
+  Value to = arith::SelectOp::create(builder, loc, isMain, upper, second);
+  scf::YieldOp::create(builder, loc, iterateAll(*rest, from, to, segments.getRegionIterArgs()));
+  rest->loop.replaceAllUsesWith(segments.getResults());
+  rest->loop.erase();
+}
+
+void Divide::run() {
+  orderBehind(found);
+  if (rest) {
+    orderBehind(*rest);
+    runSegments();
+  } else {
+    runIfAny();
+  }
   loop.erase();
 }
 
@@ -311,14 +402,17 @@ struct OverlapProducts : tw::impl::OverlapProductsBase<OverlapProducts> {
       return;
     SmallVector<LateProduct> products;
     getOperation().walk([&](scf::ForOp loop) {
-      std::optional<LateProduct> late = findLateProduct(loop);
+      std::optional<LateProduct> late;
+      if (!loop->hasAttr(tile::kLoopShort))
+        late = findLateProduct(loop);
       if (late && fits(*late, target))
         products.push_back(std::move(*late));
     });
     for (LateProduct &late : products) {
       emitCodedRemark(late.late, Code::PipelinedLoads)
           << "this product runs beside the next iteration";
-      Divide(late).run();
+      std::optional<LateProduct> rest = findRest(late);
+      Divide(late, rest).run();
     }
   }
 };

@@ -14,7 +14,7 @@
 // CHECK: scf.for %{{.*}} = %[[SPLIT]] to %[[N]] step %c16_i32 iter_args(%{{.*}} = %[[MAIN]])
 // CHECK:   %[[MASK:.*]] = arith.cmpi slt
 // CHECK:   tile.load %{{.*}} mask %[[MASK]]
-// CHECK: } {tile.short}
+// CHECK: } {tile.of_end, tile.short}
 func.func @tail(%x: !tile.ptr<f32>, %n: i32, %zero: tensor<16xf32>) -> tensor<16xf32> {
   %c0 = arith.constant 0 : i32
   %c16 = arith.constant 16 : i32

@@ -53,10 +53,14 @@ def loop_of(
     code, loops = sass.parse(sass.run_nvdisasm("-c", str(cubin)))
     if product == "HGMMA":  # that of a loader has none
         loops = [loop for loop in loops if loop.opcodes[product]]
-    # Behind it, the last iteration has the masks; boxes of arrays need none, but scores do.
-    loop, last = loops[0], loops[-1 if product == "HGMMA" and name == "matmul" else 1]
+    inner = [loop for loop in loops if loop.is_innermost]
+    # Behind it, the last iteration has the masks; boxes of arrays need none, but scores do: those at the
+    # keys' end are in a loop around it, with as many products again.
+    loop, last = inner[0], inner[-1 if product == "HGMMA" and name == "matmul" else 1 % len(inner)]
+    if len(loops) > len(inner):
+        assert [each.opcodes[product] for each in loops if each not in inner] == [2 * loop.opcodes[product]]
     assert loop.opcodes[product] == last.opcodes[product] > 0
-    assert len(loops) == 1 or loop is not last
+    assert len(inner) == 1 or loop is not last
     assert compiled.n_spills == 0
     return compiled, code[loop.first : loop.last + 1]
 

@@ -84,3 +84,55 @@ def test_late_products(form: str, setting: Setting, N: int, rng: np.random.Gener
     assert ("1" in waits) == is_late
     # Two groups of warps take turns with starting products.
     assert ("bar.arrive" in compiled.asm["ptx"]) == (is_late and setting[0] == 8)
+
+
+@tw.jit
+def attend_masked(
+    q, k, v, o, N, scale,
+    CAUSAL: tw.constexpr, BM: tw.constexpr, BN: tw.constexpr, D: tw.constexpr,
+):  # fmt: skip
+    """Attention with masks: of the keys' end, and above the diagonal."""
+    first = tw.program_id(0) * BM
+    m, n, d = first + tw.arange(0, BM), tw.arange(0, BN), tw.arange(0, D)
+    at = m[:, None] * D + d[None, :]
+    query = tw.load(q + at)
+    norm, acc = tw.zeros((BM,), tw.float32), tw.zeros((BM, D), tw.float32)
+    peak = tw.full((BM,), -float("inf"), tw.float32)
+    end = N
+    if CAUSAL:
+        end = min(N, first + BM)
+    for start in range(0, end, BN):
+        keys = start + n
+        places, exists = keys[:, None] * D + d[None, :], (keys < N)[:, None]
+        score = tw.dot(query, tw.load(k + places, exists, 0.0).T)
+        seen = (keys < N)[None, :]
+        if CAUSAL:
+            seen = seen & (m[:, None] >= keys[None, :])
+        score = tw.where(seen, score, -float("inf"))
+        above = tw.maximum(peak, tw.max(score, 1) * scale)
+        p = tw.exp2(score * scale - above[:, None])
+        factor = tw.exp2(peak - above)
+        norm, peak = norm * factor + tw.sum(p, 1), above
+        acc = tw.dot(p.to(tw.float16), tw.load(v + places, exists, 0.0), acc * factor[:, None])
+    tw.store(o + at, acc / norm[:, None])
+
+
+@pytest.mark.parametrize("N", [9, 64, 100, 128, 200, 333])
+@pytest.mark.parametrize("setting", [(4, 2, "early"), (4, 3, "late"), (8, 4, "random"), (8, 2, "late")])
+@pytest.mark.parametrize("is_causal", [False, True])
+def test_masked_iterations(is_causal: bool, setting: Setting, N: int, rng: np.random.Generator) -> None:
+    """No iteration without masks, some, and one or more with masks behind them. At an array's end they
+    use one code: two products for the first iteration, and two for the others."""
+    BM = 16 * setting[0]
+    k, v = (torch.from_numpy(rng.normal(size=(N, 64))).half() for _ in range(2))
+    q = torch.from_numpy(rng.normal(size=(3 * BM, 64))).half()
+    out = poisoned(3 * BM, 64, dtype=torch.float32)
+    compiled = launch(
+        attend_masked, (3,), q, k, v, out, N, 0.1, CAUSAL=is_causal, BM=BM, BN=64, D=64, setting=setting
+    )
+    score = q.double() @ k.double().T
+    if is_causal:
+        score[torch.arange(3 * BM)[:, None] < torch.arange(N)[None, :]] = -float("inf")
+    expected = torch.softmax(score * 0.1 * np.log(2), -1) @ v.double()
+    torch.testing.assert_close(out.double(), expected, rtol=4e-3, atol=4e-3)
+    assert compiled.asm["ptx"].count("wgmma.commit_group") == (6 if is_causal else 4)
