@@ -282,7 +282,7 @@ HARMLESS = [
         "cluster of two axes": (0, 3),
     }),
     Harmless(["phase not awaited"], "The slot of the values is released behind the product of the keys, too.", {
-        "loader of attention": (0, 8),
+        "loader of attention": (0, 6),
     }),
     Harmless(["stores not committed"], "The group would be empty: what was stored before is in groups of its own.", {
         "stores": (0,),
