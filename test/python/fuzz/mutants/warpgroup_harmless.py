@@ -176,7 +176,6 @@ HARMLESS = [
         "attention": (2,),
         "attention, 2 stages": (2,),
         "boxes of attention": (2,),
-        "loader of attention": (5,),
     }),
     Harmless(["one group of copies fewer awaited"], "A later wait covers the group, or its copies go to another slot.", {
         "masked": (1,),
@@ -297,15 +296,6 @@ HARMLESS = [
     Harmless(["matrix not stored", "matrix stored elsewhere", "matrix transposed", "words of a matrix exchanged"], "The columns lie beyond the extents.", {
         "stores": (3,),
         "stores of the same rows, 8 warps": (7,),
-    }),
-    Harmless(["slot not released", "slot released twice", "another slot released", "slot released by every lane"], "The last iteration of all releases a slot that nobody fills again.", {
-        "loader of attention": (6, 7),
-    }),
-    Harmless(["a slot fewer", "a slot more"], "No iteration follows in the ring.", {
-        "loader of attention": (1,),
-    }),
-    Harmless(["another phase awaited"], "The other slot is free later, and no copy is missing meanwhile.", {
-        "loader of attention": (9,),
     }),
     Harmless(["barrier dropped"], "Other barriers are between: the one in front of the store, or those of the next tile's slots.", {
         "ring of tiles": (2, 4),
