@@ -153,7 +153,7 @@ void WaitMerger::pass(const MachineInstr &instr, StringRef name) {
   if (isGlobal && !name.contains("LDS"))
     return increase(kGlobal);
   if (instr.mayLoadOrStore() || instr.isCall() || instr.isInlineAsm() ||
-      name.starts_with("S_SENDMSG")) {
+      name.starts_with("S_SENDMSG") || name.starts_with("S_MEM")) { // times count as well
     for (Earlier &before : earlier)
       before.wait = nullptr;
     sharedAccess.clear();
