@@ -9,11 +9,10 @@
 
 using namespace tw;
 
-/// Limits of cuTensorMapEncodeTiled (CUDA Driver API), and of SPV_INTEL_2d_block_io.
+/// Limits of cuTensorMapEncodeTiled (CUDA Driver API).
 static constexpr uint64_t kPieceBytes = 16, kMostExtent = uint64_t(1) << 32,
                           kStrideLimit = uint64_t(1) << 40;
 static constexpr uint32_t kMostBoxExtent = 256;
-static constexpr uint64_t kLineBytes = 64, kWordBytes = 4, kBlockLimit = uint64_t(1) << 24;
 
 /// The bits of an integer parameter, negative without a sign; 0 of others.
 static int8_t bitsOf(const ArtifactParameter &parameter) {
@@ -82,11 +81,13 @@ static std::string describe(const LaunchProduct &product, int64_t scale,
 
 /// The refusal of a launch by a guard of a map. `CompiledKernel.guards` of Python lists the guards
 /// by the same names, in which dimensions count from the innermost one.
-static RuntimeError refuse(const std::string &array, const std::string &what,
-                           const std::string &guard, const std::string &why) {
+static RuntimeError refuse(const TensorMapRecipe &recipe, const std::string &array,
+                           const std::string &what, const std::string &guard,
+                           const std::string &why) {
   return {RuntimeError::Kind::Launch, Code::TensorMapRefused,
-          "no tensor map describes the array `" + array + "`: " + what + " (guard " + array + "." +
-              guard + ") is " + why,
+          (recipe.isOfBlocks() ? "no blocks are loaded of the array `"
+                               : "no tensor map describes the array `") +
+              array + "`: " + what + " (guard " + array + "." + guard + ") is " + why,
           ""};
 }
 
@@ -94,8 +95,9 @@ TensorMapMaker::Limits TensorMapMaker::limitsOfExtent(const TensorMapRecipe &rec
   if (!recipe.isOfBlocks() || dim > 1)
     return {1, kMostExtent, 1, "from 1 to 2^32"};
   if (dim == 1)
-    return {1, kBlockLimit - 1, 1, "from 1 to below 2^24"};
-  return {kLineBytes, kBlockLimit - 1, kWordBytes, "a multiple of 4, from 64 to below 2^24 bytes"};
+    return {1, block::kLimit - 1, 1, "from 1 to below 2^24"};
+  return {block::kLeastRowBytes, block::kLimit - 1, block::kPlaceBytes,
+          "a multiple of 4, from 64 to below 2^24 bytes"};
 }
 
 TensorMapMaker::Limits TensorMapMaker::limitsOfStride(const TensorMapRecipe &recipe, size_t dim,
@@ -103,8 +105,8 @@ TensorMapMaker::Limits TensorMapMaker::limitsOfStride(const TensorMapRecipe &rec
   if (!recipe.isOfBlocks())
     return {kPieceBytes, kStrideLimit - 1, kPieceBytes, "a multiple of 16, from 16 to below 2^40"};
   if (dim > 1)
-    return {0, kStrideLimit - 1, kLineBytes, "a multiple of 64, from 0 to below 2^40"};
-  return {rowBytes, kBlockLimit - 1, recipe.spanBytes,
+    return {0, kStrideLimit - 1, block::kBaseBytes, "a multiple of 64, from 0 to below 2^40"};
+  return {rowBytes, block::kLimit - 1, recipe.spanBytes,
           "a multiple of " + std::to_string(recipe.spanBytes) +
               ", from its bytes of a row to below 2^24"};
 }
@@ -133,14 +135,14 @@ std::optional<RuntimeError> TensorMapMaker::compute(size_t map,
       return valueOf(bits[number], arguments[number].bits);
     });
     std::string number = std::to_string(dim);
-    return refuse(array, what + number, part + ("[" + number + "]"),
+    return refuse(recipe, array, what + number, part + ("[" + number + "]"),
                   text + ", and has to be " + limits.words);
   };
   numbers = {};
   numbers.base = arguments[recipe.parameter].bits;
-  uint64_t baseBytes = recipe.isOfBlocks() ? kLineBytes : kPieceBytes;
+  uint64_t baseBytes = recipe.isOfBlocks() ? block::kBaseBytes : kPieceBytes;
   if (numbers.base % baseBytes != 0 || numbers.base == 0)
-    return refuse(array, "its address", "address",
+    return refuse(recipe, array, "its address", "address",
                   std::to_string(numbers.base) + ", and has to be a multiple of " +
                       std::to_string(baseBytes) + ", not 0");
   int64_t elementBytes = mapElementBytes(recipe.element);

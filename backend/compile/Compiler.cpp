@@ -83,8 +83,10 @@ std::optional<llvm::StringRef> tw::extraOption(const CompileOptions &options,
 static std::string signatureType(mlir::Type type) {
   if (auto pointer = llvm::dyn_cast<tile::PtrType>(type))
     return "*" + signatureType(pointer.getPointee());
+  // Floats that IR has as integers are such.
+  const char *kind = llvm::isa<mlir::FloatType>(type) ? "float" : "sint";
   for (const tile::ElementTypeRow &row : tile::elementTypes())
-    if (llvm::StringRef(row.Kind) != "uint" && tile::irTypeOf(row, type.getContext()) == type)
+    if ((row.is(kind) || type.isInteger(1)) && tile::irTypeOf(row, type.getContext()) == type)
       return row.ShortName;
   return "?";
 }

@@ -36,6 +36,8 @@ static Value rootOf(Value pointer) {
 static std::optional<GlobalAccess> accessOf(Operation *op, unsigned place) {
   if (auto load = dyn_cast<simt::GlobalLoadOp>(op))
     return GlobalAccess{op, place, rootOf(load.getPtr()), /*isWrite=*/false};
+  if (auto load = dyn_cast<simt::LoadBlockOp>(op))
+    return GlobalAccess{op, place, rootOf(load.getBase()), /*isWrite=*/false};
   if (auto copy = dyn_cast<simt::GlobalToSharedOp>(op))
     return GlobalAccess{op, place, rootOf(copy.getPtr()), /*isWrite=*/false};
   if (auto store = dyn_cast<simt::GlobalStoreOp>(op))

@@ -57,7 +57,8 @@ public:
   std::string name() const override { return "spirv:" + arch.name.str(); }
   std::string describe() const override {
     return machine.triple + ";" + arch.name.str() + (isSimulated() ? ";llvm" : ";spirv") +
-           (assembler.name.empty() ? "" : ";" + assembler.name);
+           (assembler.name.empty() ? "" : ";" + assembler.name) +
+           (assembler.loadsBlocks ? "" : ";without-blocks");
   }
   std::string symbolOf(StringRef kernelName) const override;
   bool keepsLocations() const override { return isSimulated(); }
@@ -111,7 +112,8 @@ std::vector<std::string> tw::spirvLaunchOptions(const SpirvArch *arch) {
 void SpirvTarget::addPasses(StagedPasses &passes, const CompileOptions &options) const {
   unsigned numWarps = gpu::numWarpsOf(options);
   SpirvChoices choices{.roundsSeparately = hasExtraOption(options, "no-fusion"),
-                       .loadsBlocks = !hasExtraOption(options, "no-tensor-maps")},
+                       .loadsBlocks =
+                           assembler.loadsBlocks && !hasExtraOption(options, "no-tensor-maps")},
       large = choices;
   large.hasLargeRegisters = true;
   auto describer = [&arch = arch](const SpirvChoices &choices) {

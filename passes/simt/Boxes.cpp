@@ -291,18 +291,21 @@ std::optional<BoxPlace> tw::simt::boxOfStore(const IndexFacts &facts, Operation 
   return BoxReader(facts, store, slabs, obstacle).read();
 }
 
-Value tw::simt::emitCoordinate(OpBuilder &builder, Location loc, const Polynomial &coordinate) {
+Value tw::simt::emitCoordinate(OpBuilder &builder, Location loc, const Polynomial &coordinate,
+                               Type type) {
+  if (!type)
+    type = builder.getI32Type();
   auto constant = [&](int64_t value) -> Value {
-    return arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(int32_t(value)));
+    return arith::ConstantOp::create(builder, loc, builder.getIntegerAttr(type, value));
   };
   Value sum;
   for (const Monomial &monomial : coordinate.all()) {
     Value product;
     for (Value leaf : monomial.leaves) {
       if (leaf.getType().isIndex())
-        leaf = arith::IndexCastOp::create(builder, loc, builder.getI32Type(), leaf);
-      else if (!leaf.getType().isInteger(32))
-        leaf = arith::ExtSIOp::create(builder, loc, builder.getI32Type(), leaf);
+        leaf = arith::IndexCastOp::create(builder, loc, type, leaf);
+      else if (leaf.getType() != type)
+        leaf = arith::ExtSIOp::create(builder, loc, type, leaf);
       product = product ? arith::MulIOp::create(builder, loc, product, leaf).getResult() : leaf;
     }
     if (!product)

@@ -33,9 +33,9 @@ bool mayFollow(mlir::Operation *later, mlir::Operation *op);
 /// nobody knows.
 bool mayOrder(mlir::Operation *op);
 
-/// Emits a coordinate in 32 bits.
+/// Emits a coordinate in 32 bits, or in those of another type.
 mlir::Value emitCoordinate(mlir::OpBuilder &builder, mlir::Location loc,
-                           const Polynomial &coordinate);
+                           const Polynomial &coordinate, mlir::Type type = {});
 
 /// Emits a number that a launch gives the kernel of `op`, in bits of `type`.
 mlir::Value emitProduct(mlir::OpBuilder &builder, mlir::Location loc, mlir::Operation *op,

@@ -228,26 +228,43 @@ static int tw_cl_fits(void *device, const struct tw_gpu_code *code) {
   return 0;
 }
 
-/* Whether code can load blocks of the arrays of a launch. */
-static int tw_cl_loads_blocks(const struct tw_gpu_code *code, const uint64_t *values) {
+/* An extension that a module needs and the device lacks; null where there is none. */
+static const struct tw_cl_need *tw_cl_missing(void *device, const struct tw_gpu_code *code) {
+  for (size_t i = 0; i < sizeof(tw_cl_needs) / sizeof(tw_cl_needs[0]); ++i)
+    if (tw_cl_uses(code->image, code->image_bytes, tw_cl_needs[i].capability) &&
+        !tw_cl_has(device, tw_cl_needs[i].extension))
+      return &tw_cl_needs[i];
+  return NULL;
+}
+
+/* The built code of a context; null where it was not built yet. */
+static struct tw_cl_code *tw_cl_find(void *context, const struct tw_gpu_code *code) {
+  struct tw_cl_code *built = tw_cl.codes;
+  while (built && (built->context != context || built->code != code))
+    built = built->next;
+  return built;
+}
+
+/* Whether code that loads blocks of arrays can do so on a device, of those of a launch. */
+static int tw_cl_loads_blocks(const struct tw_gpu_launch *job, void *context, void *device,
+                              const struct tw_gpu_code *code) {
   struct tw_map_numbers unused;
-  for (unsigned i = 0; i < code->num_maps; ++i)
-    if (!tw_compute_map(&code->maps[i], values, &unused))
+  for (unsigned i = 0; job->grid && i < code->num_maps; ++i)
+    if (!tw_compute_map(&code->maps[i], job->values, &unused))
       return 0;
-  return 1;
+  return !code->num_maps || tw_cl_find(context, code) || !tw_cl_missing(device, code);
 }
 
 /* The code for the very machine where there is some, else that for any device. That which loads
  * blocks of arrays comes before that without, which is the only one where `is_plain`. */
-static const struct tw_gpu_code *tw_cl_choose(const struct tw_gpu_launch *job, void *device,
-                                              int is_plain) {
+static const struct tw_gpu_code *tw_cl_choose(const struct tw_gpu_launch *job, void *context,
+                                              void *device, int is_plain) {
   const struct tw_gpu_code *chosen = NULL;
   for (unsigned i = 0; i < job->variant->num_gpu; ++i) {
     const struct tw_gpu_code *code = &job->variant->gpu[i];
-    int is_allowed =
-        is_plain ? code->num_maps == 0 : !job->grid || tw_cl_loads_blocks(code, job->values);
-    if (is_allowed && tw_cl_fits(device, code) &&
-        (!chosen || (code->last_version && !chosen->last_version)))
+    int is_better = !chosen || (code->last_version && !chosen->last_version);
+    if (is_better && tw_cl_fits(device, code) &&
+        (is_plain ? code->num_maps == 0 : tw_cl_loads_blocks(job, context, device, code)))
       chosen = code;
   }
   return chosen;
@@ -257,13 +274,10 @@ static const struct tw_gpu_code *tw_cl_choose(const struct tw_gpu_launch *job, v
 static int tw_cl_check_needs(const struct tw_gpu_launch *job, void *device,
                              const struct tw_gpu_code *code, struct tilewright_error *error) {
   const char *format = "%s uses %s, which this OpenCL device does not have (%s): %s";
-  for (size_t i = 0; i < sizeof(tw_cl_needs) / sizeof(tw_cl_needs[0]); ++i) {
-    const struct tw_cl_need *need = &tw_cl_needs[i];
-    if (tw_cl_uses(code->image, code->image_bytes, need->capability) &&
-        !tw_cl_has(device, need->extension))
-      return tw_fail(error, TILEWRIGHT_NO_ARCH, format, job->kernel->name, need->what,
-                     need->extension, need->hint);
-  }
+  const struct tw_cl_need *missing = tw_cl_missing(device, code);
+  if (missing)
+    return tw_fail(error, TILEWRIGHT_NO_ARCH, format, job->kernel->name, missing->what,
+                   missing->extension, missing->hint);
   for (size_t i = 0; i < sizeof(tw_cl_atomic_needs) / sizeof(tw_cl_atomic_needs[0]); ++i) {
     const struct tw_cl_atomic_need *need = &tw_cl_atomic_needs[i];
     if (tw_cl_uses(code->image, code->image_bytes, need->capability) &&
@@ -362,11 +376,11 @@ static void tw_cl_release(struct tw_cl_code *built) {
 /* The code of a variant in a context, built now where it was not; null with an error. */
 static struct tw_cl_code *tw_cl_load(const struct tw_gpu_launch *job, void *context, void *device,
                                      int is_plain, struct tilewright_error *error) {
-  const struct tw_gpu_code *code = tw_cl_choose(job, device, is_plain);
+  const struct tw_gpu_code *code = tw_cl_choose(job, context, device, is_plain);
   char name[64] = "unknown";
-  for (struct tw_cl_code *built = tw_cl.codes; built; built = built->next)
-    if (built->context == context && built->code == code)
-      return built;
+  struct tw_cl_code *built = code ? tw_cl_find(context, code) : NULL;
+  if (built)
+    return built;
   if (!code) {
     (void)tw_cl.call.device_fact(device, TW_CL_DEVICE_NAME, sizeof(name) - 1, name, NULL);
     (void)tw_fail(error, TILEWRIGHT_NO_ARCH,
@@ -375,7 +389,7 @@ static struct tw_cl_code *tw_cl_load(const struct tw_gpu_launch *job, void *cont
                   job->kernel->name, name);
     return NULL;
   }
-  struct tw_cl_code *built = calloc(1, sizeof(*built));
+  built = calloc(1, sizeof(*built));
   if (!built) {
     (void)tw_fail(error, TILEWRIGHT_NO_MEMORY, "%s: no memory", job->kernel->name);
     return NULL;

@@ -30,7 +30,7 @@ static const struct tw_cl_need tw_cl_needs[] = {
     {5568, "cl_intel_subgroups", "Intel's shuffles within a subgroup", TW_CL_OTHER},
     {6026, "cl_khr_subgroup_rotate", "rotations of a subgroup", TW_CL_OTHER},
     {6141, "cl_intel_split_work_group_barrier", "barriers in two parts", TW_CL_OTHER},
-    {6228, "cl_intel_subgroup_2d_block_io", "copies of boxes by a subgroup", TW_CL_OTHER},
+    {6228, "cl_intel_subgroup_2d_block_io", "loads of blocks of arrays by a subgroup", TW_CL_OTHER},
     {6236, "cl_intel_subgroup_matrix_multiply_accumulate", "the matrix unit of Intel's GPUs",
      TW_CL_OTHER},
 };

@@ -57,7 +57,8 @@ static DriverAssembler assemblerOf(std::shared_ptr<OpenClContext> context) {
             if (program)
               code = program->readBinary();
             return program != nullptr;
-          }};
+          },
+          context->entry().has("cl_intel_subgroup_2d_block_io")};
 }
 
 static std::optional<TargetEntry> openDevice(SharedOpenCl &shared, const TargetMaker &makeTarget,

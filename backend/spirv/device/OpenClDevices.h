@@ -13,6 +13,9 @@ struct DriverAssembler {
   /// Makes the code of `artifact.binary`; false with `error`, which has the driver's log. Null:
   /// there is no device.
   std::function<bool(const Artifact &artifact, std::string &code, RuntimeError &error)> assemble;
+  /// False where the device lacks the extension: its code has none of the machine's loads of
+  /// blocks.
+  bool loadsBlocks = true;
 };
 
 /// Makes the target that compiles for a row of SpirvArch ("generic16").

@@ -6,6 +6,7 @@
 #include "ir/simt/MmaLayouts.h"
 #include "ir/target/TargetDesc.h"
 #include "ir/tile/Fragment.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "passes/simt/LayoutRules.h"
 #include "passes/simt/layout/BufferChoice.h"
 #include "passes/simt/layout/Coalescing.h"
@@ -127,6 +128,11 @@ static bool isLoadedInBlocks(const IndexFacts &facts, const SelectedProduct &pro
                              MmaOperand operand, Value tile, int64_t rows) {
   if (tile::shapeOf(tile.getType()).size() != 2)
     return false;
+  Operation *extension = tile.getDefiningOp(); // of bytes that the instruction takes as they are
+  bool takesBytes = tile::registerBits(operand == MmaOperand::A ? product.instruction.getA()
+                                                                : product.instruction.getB()) == 8;
+  if (takesBytes && isa_and_nonnull<arith::ExtUIOp, arith::ExtSIOp>(extension))
+    tile = extension->getOperand(0);
   std::optional<LoadedOperand> loaded =
       loadedOperandOf(tile, operand, product.instruction, product.warps, {rows, 1, 1});
   StringRef obstacle;

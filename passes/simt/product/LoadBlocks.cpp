@@ -11,6 +11,7 @@
 #include "passes/simt/JoinRests.h"
 #include "passes/simt/layout/AsyncCopies.h"
 #include "passes/simt/product/AsyncOperands.h"
+#include "runtime/arguments/BlockArrays.h"
 #include "runtime/codes/Codes.h"
 #include "llvm/ADT/MapVector.h"
 
@@ -24,11 +25,6 @@ using namespace tw;
 using namespace tw::simt;
 using tile::LoadOp;
 
-/// Limits of arrays that blocks are loaded from, beside those of boxes: what addresses of arrays
-/// are a multiple of, the least bytes of a row, and what the place of a block in it is a multiple
-/// of.
-static constexpr int64_t kBaseBytes = 64, kLeastRowBytes = 64, kPlaceBytes = 4;
-
 //===-- Which tiles --------------------------------------------------------------------------===//
 
 /// Returns true if nothing but products needs a tile.
@@ -37,7 +33,9 @@ static bool feedsProductsOnly(Value tile) {
     Operation *user = use.getOwner();
     if (isa<tile::DotOp, MmaOp>(user))
       return use.getOperandNumber() < 2; // neither sums nor scales
-    return isa<tile::TransOp>(user) && feedsProductsOnly(user->getResult(0));
+    // Products may take bytes behind their extension.
+    return isa<tile::TransOp, arith::ExtUIOp, arith::ExtSIOp>(user) &&
+           feedsProductsOnly(user->getResult(0));
   });
 }
 
@@ -53,22 +51,83 @@ static int64_t divisibilityOf(const IndexFacts &facts, const Polynomial &coordin
   return least;
 }
 
+/// Returns a coordinate that is a number, 0 or more; none of others.
+static std::optional<int64_t> constantOf(const Polynomial &coordinate) {
+  std::optional<Monomial> only = coordinate.single();
+  if (coordinate.isZero())
+    return 0;
+  return only && only->isConstant() ? std::optional(only->factor) : std::nullopt;
+}
+
 /// Returns true if the address of a block's array includes a coordinate, for which the array has no
 /// extent: then it is an array that begins there.
 static bool isInAddress(const BoxPlace &place, size_t dim) {
-  std::optional<Monomial> only = place.coordinates[dim].single();
-  bool isConstant = place.coordinates[dim].isZero() || (only && only->isConstant());
-  return dim > 1 || (!place.hasExtent[dim] && !(dim == 0 && isConstant));
+  return dim > 1 || (!place.hasExtent[dim] && !constantOf(place.coordinates[dim]));
+}
+
+/// Describes what a launch checks: the array's address, extents and strides. Where the kernel does
+/// not say where a dimension ends, the array ends with the tile.
+static TensorMapAttr arrayOf(const BoxPlace &place, Type tile, unsigned rows) {
+  MLIRContext *context = tile.getContext();
+  int64_t bytes = tile::elementBytes(tile::elementTypeOf(tile));
+  SmallVector<LaunchProductAttr> extents;
+  for (size_t dim = 0; dim < place.map.getRank(); ++dim) {
+    int64_t extent = dim > 1 ? 1 : tile::shapeOf(tile)[dim == 0 ? rows : 1 - rows];
+    if (!isInAddress(place, dim))
+      extent += constantOf(place.coordinates[dim]).value_or(0);
+    if (dim == 0)
+      extent = std::max<int64_t>(extent, block::kLeastRowBytes / bytes);
+    extents.push_back(dim < 2 && place.hasExtent[dim]
+                          ? place.map.getExtents()[dim]
+                          : LaunchProductAttr::get(context, extent, {}));
+  }
+  constexpr unsigned pieceBytes = 16;
+  return TensorMapAttr::get(context, place.map.getArgument(), place.map.getElementType(), extents,
+                            place.map.getStrides(), /*box=*/{},
+                            isInAddress(place, 1) ? unsigned(block::kBaseBytes) : pieceBytes);
+}
+
+/// Why no launch can load blocks of an array, by numbers that do not depend on it; or nothing.
+static StringRef obstacleInNumbers(TensorMapAttr array, int64_t bytes) {
+  auto knownBytes = [&](LaunchProductAttr number) {
+    return number.getArguments().empty() ? std::optional(number.getFactor() * bytes) : std::nullopt;
+  };
+  std::optional<int64_t> row = knownBytes(array.getExtents()[0]),
+                         pitch = knownBytes(array.getStrides()[0]);
+  if (row && (*row < block::kLeastRowBytes || *row % block::kPlaceBytes != 0))
+    return "rows of its array have fewer than 64 bytes, or not a multiple of 4";
+  if (pitch && (*pitch % array.getSpanBytes() != 0 || *pitch >= block::kLimit))
+    return array.getSpanBytes() == block::kBaseBytes
+               ? "rows of its array do not begin at multiples of 64 bytes, and no mask says how "
+                 "many "
+                 "there are"
+               : "rows of its array are 2^24 bytes apart, or more";
+  if (pitch && row && *pitch < *row)
+    return "rows of its array overlap";
+  for (LaunchProductAttr stride : array.getStrides().drop_front())
+    if (knownBytes(stride).value_or(0) % block::kBaseBytes != 0)
+      return "its arrays in a batch do not begin at multiples of 64 bytes";
+  return "";
 }
 
 /// Why a box cannot be loaded in blocks of elements of so many bytes, or nothing.
-static StringRef obstacleOf(const IndexFacts &facts, const BoxPlace &place, int64_t bytes) {
-  int64_t needed = isInAddress(place, 0) ? kBaseBytes : kPlaceBytes;
+static StringRef obstacleOf(const IndexFacts &facts, const BoxPlace &place, TensorMapAttr array,
+                            int64_t bytes) {
+  int64_t needed = isInAddress(place, 0) ? block::kBaseBytes : block::kPlaceBytes;
   if (bytes * divisibilityOf(facts, place.coordinates.front()) % needed != 0)
-    return needed == kPlaceBytes ? "its rows do not begin at multiples of 4 bytes"
-                                 : "its rows do not begin at multiples of 64 bytes, and no mask "
-                                   "says where those of the array end";
-  return "";
+    return needed == block::kPlaceBytes ? "its rows do not begin at multiples of 4 bytes"
+                                        : "its rows do not begin at multiples of 64 bytes, and no "
+                                          "mask says where those of the array end";
+  return obstacleInNumbers(array, bytes);
+}
+
+/// Why a loaded tile is more than what a product takes, or nothing.
+static StringRef obstacleOf(LoadOp load) {
+  if (!fillsWithZeros(load))
+    return "its masked elements are not 0";
+  if (load.getIsVolatile() || load.getCache() == tile::CacheModifier::CV)
+    return "it is volatile";
+  return feedsProductsOnly(load) ? "" : "others than products need it";
 }
 
 std::optional<TileOfBlocks> tw::simt::blocksOf(const IndexFacts &facts,
@@ -87,10 +146,7 @@ std::optional<TileOfBlocks> tw::simt::blocksOf(const IndexFacts &facts,
   });
   if (block == target.getBlocks().end())
     return std::nullopt;
-  obstacle = !fillsWithZeros(load)      ? "its masked elements are not 0"
-             : load.getIsVolatile()     ? "it is volatile"
-             : !feedsProductsOnly(load) ? "others than products need it"
-                                        : "";
+  obstacle = obstacleOf(load);
   if (!obstacle.empty())
     return std::nullopt;
   constexpr int64_t mostSpan = 128;
@@ -98,11 +154,13 @@ std::optional<TileOfBlocks> tw::simt::blocksOf(const IndexFacts &facts,
                      .spanBytes = unsigned(std::min(mostSpan, shape[dim] * bytes)),
                      .elementBytes = unsigned(bytes)};
   std::optional<BoxPlace> place = boxOfLoad(facts, load, slabs, obstacle);
-  if (place)
-    obstacle = obstacleOf(facts, *place, bytes);
-  if (!place || !obstacle.empty())
+  if (!place)
     return std::nullopt;
-  return TileOfBlocks{*block, dim, *place};
+  TensorMapAttr array = arrayOf(*place, load.getType(), dim);
+  obstacle = obstacleOf(facts, *place, array, bytes);
+  if (!obstacle.empty())
+    return std::nullopt;
+  return TileOfBlocks{*block, dim, *place, array};
 }
 
 std::optional<LoadedOperand> tw::simt::loadedOperandOf(Value tile, MmaOperand operand,
@@ -154,6 +212,9 @@ static Uses usesIn(Operation *op) {
 /// Emits why an operand is not loaded in blocks, which it may be if its product had rows, columns
 /// and steps of K in order.
 static void explain(const IndexFacts &facts, const UseOfLoad &use) {
+  auto loop = use.mma->getParentOfType<scf::ForOp>();
+  if (loop && loop->hasAttr(tile::kLoopShort)) // which has the same loads as that before it
+    return;
   StringRef obstacle;
   std::optional<LoadedOperand> plain = operandOf(use.mma, use.which, {});
   if (!blocksOf(facts, *plain, obstacle) && !obstacle.empty())
@@ -167,58 +228,18 @@ namespace {
 /// Writes the load of one tile.
 struct BlockWriter {
   BlockWriter(const TileOfBlocks &tile, LoadOp load)
-      : tile(tile), load(load), builder(load), loc(load.getLoc()),
-        shape(tile::shapeOf(load.getType())),
-        bytes(tile::elementBytes(tile::elementTypeOf(load.getType()))) {}
-
+      : tile(tile), load(load), builder(load), loc(load.getLoc()) {}
   LoadBlocksOp write(const LinearLayout &layout);
-  TensorMapAttr describe();
 
 private:
-  Value constant(Type type, int64_t value) {
-    return arith::ConstantOp::create(builder, loc, builder.getIntegerAttr(type, value));
-  }
-  LaunchProductAttr numberOf(int64_t value) {
-    return LaunchProductAttr::get(load.getContext(), value, {});
-  }
-  /// Returns the extent of the array along a dimension, or of the part that the tile is.
-  LaunchProductAttr extentOf(size_t dim);
   Value emitBase();
 
   const TileOfBlocks &tile;
   LoadOp load;
   OpBuilder builder;
   Location loc;
-  ArrayRef<int64_t> shape;
-  int64_t bytes;
 };
 } // namespace
-
-LaunchProductAttr BlockWriter::extentOf(size_t dim) {
-  const BoxPlace &place = tile.place;
-  if (dim > 1)
-    return numberOf(1);
-  if (place.hasExtent[dim])
-    return place.map.getExtents()[dim];
-  int64_t extent = shape[dim == 0 ? tile.dim : 1 - tile.dim];
-  if (dim == 1)
-    return numberOf(extent);
-  if (!isInAddress(place, 0) && !place.coordinates[0].isZero())
-    extent += place.coordinates[0].single()->factor;
-  return numberOf(std::max(extent, kLeastRowBytes / bytes));
-}
-
-/// Describes what a launch checks: the address of the array, and of rows.
-TensorMapAttr BlockWriter::describe() {
-  TensorMapAttr map = tile.place.map;
-  SmallVector<LaunchProductAttr> extents;
-  for (size_t dim = 0; dim < map.getRank(); ++dim)
-    extents.push_back(extentOf(dim));
-  constexpr unsigned pieceBytes = 16;
-  unsigned rowBytes = isInAddress(tile.place, 1) ? unsigned(kBaseBytes) : pieceBytes;
-  return TensorMapAttr::get(load.getContext(), map.getArgument(), map.getElementType(), extents,
-                            map.getStrides(), /*box=*/{}, rowBytes);
-}
 
 /// Moves the array to where it begins along the dimensions for which it has no extent.
 Value BlockWriter::emitBase() {
@@ -229,8 +250,7 @@ Value BlockWriter::emitBase() {
   for (size_t dim = 0; dim < place.map.getRank(); ++dim) {
     if (!isInAddress(place, dim))
       continue;
-    Value term = arith::ExtSIOp::create(builder, loc, wide,
-                                        emitCoordinate(builder, loc, place.coordinates[dim]));
+    Value term = emitCoordinate(builder, loc, place.coordinates[dim], wide);
     if (dim > 0)
       term = arith::MulIOp::create(
           builder, loc, term,
@@ -248,14 +268,14 @@ LoadBlocksOp BlockWriter::write(const LinearLayout &layout) {
     return emitProduct(builder, loc, load, number, word);
   };
   auto coordinate = [&](size_t dim) {
-    return isInAddress(place, dim) ? constant(word, 0)
-                                   : emitCoordinate(builder, loc, place.coordinates[dim]);
+    return emitCoordinate(builder, loc,
+                          isInAddress(place, dim) ? Polynomial() : place.coordinates[dim]);
   };
   Value base = emitBase();
-  return LoadBlocksOp::create(builder, loc, load.getType(), base, product(extentOf(0)),
-                              product(extentOf(1)), product(place.map.getStrides().front()),
-                              coordinate(0), coordinate(1), tile.block, tile.dim,
-                              tile::LayoutAttr::get(load.getContext(), layout));
+  return LoadBlocksOp::create(
+      builder, loc, load.getType(), base, product(tile.array.getExtents()[0]),
+      product(tile.array.getExtents()[1]), product(tile.array.getStrides().front()), coordinate(0),
+      coordinate(1), tile.block, tile.dim, tile::LayoutAttr::get(load.getContext(), layout));
 }
 
 //===-- The pass -----------------------------------------------------------------------------===//
@@ -287,7 +307,7 @@ static void loadBlocks(FunctionOpInterface function) {
   }
   for (auto &[operand, tile] : found) {
     BlockWriter writer(tile, operand.load);
-    addTensorMap(function->getParentOfType<ModuleOp>(), writer.describe());
+    addTensorMap(function->getParentOfType<ModuleOp>(), tile.array);
     operand.load.getResult().replaceAllUsesWith(writer.write(operand.layout).getResult());
     operand.load.erase();
   }

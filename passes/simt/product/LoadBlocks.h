@@ -27,6 +27,7 @@ struct TileOfBlocks {
   tile::BlockAttr block;
   unsigned dim; // along which rows of the array run
   BoxPlace place;
+  TensorMapAttr array; // which a launch checks
 };
 
 /// Reads an operand as blocks; none where the machine has none such, with an empty `obstacle`, or

@@ -218,6 +218,17 @@ static Ordering orderingOfAliases(const PendingAccesses::Access &earlier, Memory
   return mayAlias(before.getPointers(), later.getPointers()) ? Ordering::Cta : Ordering::None;
 }
 
+/// Orders what warps load in blocks, each its own part, with what any thread writes.
+static Ordering orderingOfBlocks(Operation *earlier, Operation *later) {
+  auto load = dyn_cast<LoadBlocksOp>(earlier);
+  auto other = dyn_cast<MemoryAccess>(load ? later : earlier);
+  if (!load)
+    load = dyn_cast<LoadBlocksOp>(later);
+  bool mayMeet =
+      load && other && other.isOrdered() && mayAlias(load.getBase(), other.getPointers());
+  return mayMeet ? Ordering::Cta : Ordering::None;
+}
+
 static Ordering orderingOfGlobal(const PendingAccesses::Access &earlier, MemoryAccess later,
                                  const IndexFacts &facts) {
   using tile::MemoryOrder;
@@ -246,6 +257,8 @@ static Ordering orderingOf(const PendingAccesses::Access &earlier, Operation *la
   Ordering needed = earlier.isPastBarrier
                         ? Ordering::None
                         : orderingOfGlobal(earlier, dyn_cast<MemoryAccess>(later), facts);
+  if (!earlier.isPastBarrier)
+    needed = std::max(needed, orderingOfBlocks(earlier.op, later));
   // The loader waits for the releases of all warps, each behind what its own lanes did. Products
   // were awaited by all of them.
   if (isa<ReleaseOp>(later) && isa<MmaAsyncOp>(earlier.op))
@@ -296,7 +309,8 @@ void PendingAccesses::add(Operation *op) {
       if (access.isInFlight)
         access.isInFlight = access.isPastBarrier = access.isOrderedInWarp = false;
   // A thread that has awaited boxes needs no barrier behind them.
-  if (isa<BoxCopyOp, ReleaseOp>(op) || (sharedAccessesOf(op).empty() && !isa<MemoryAccess>(op)))
+  if (isa<BoxCopyOp, ReleaseOp>(op) ||
+      (sharedAccessesOf(op).empty() && !isa<MemoryAccess, LoadBlocksOp>(op)))
     return;
   auto *found = llvm::find_if(accesses, [&](const Access &access) { return access.op == op; });
   if (found == accesses.end())

@@ -92,12 +92,18 @@ def test_the_code_of_a_device_is_built_as_it_was_compiled(
     on_double(consumer, tmp_path, words, "0", call, "scale")
 
 
-@pytest.mark.parametrize(("kernel", "module"), [("product", r"\d+ blocks\n"), ("shifted", r"\d+\n")])
+BLOCK_IO = ",cl_intel_subgroup_2d_block_io"
+
+
+@pytest.mark.parametrize(
+    ("kernel", "extension", "module"),
+    [("product", BLOCK_IO, r"\d+ blocks\n"), ("shifted", BLOCK_IO, r"\d+\n"), ("product", "", r"\d+\n")],
+)
 def test_a_launch_takes_the_code_that_can_load_its_arrays(
-    kernel: str, module: str, consumer: Path, tmp_path: Path
+    kernel: str, extension: str, module: str, consumer: Path, tmp_path: Path
 ) -> None:
     extensions = "cl_khr_fp16,cl_intel_subgroup_matrix_multiply_accumulate,cl_intel_split_work_group_barrier"
-    words = f"{XE2} extensions={extensions},cl_intel_subgroup_2d_block_io"
+    words = f"{XE2} extensions={extensions}{extension}"
     said = on_double(consumer, tmp_path, words, "0", "clEnqueueNDRangeKernel 64,1,1 of 64,1,1", kernel)
     assert re.search(f"clCreateProgramWithIL {module}", said)
     assert said.count("clCreateProgramWithIL") == 1

@@ -19,8 +19,8 @@ module attributes {tile.target = #machine} {
 // CHECK-DAG: %[[C64:.*]] = arith.constant 64 : i32
 // CHECK: %[[X:.*]] = simt.load_blocks %arg0[%[[C0]], %[[C0]]] of %arg4 x %arg3 pitch %arg5 by <16 x 16, 16 bits of a in
 // CHECK-SAME: along 1 in <[16, 32] register = {{\[\[}}1, 0], [2, 0], [4, 0], [0, 16], [8, 0]] lane = {{\[\[}}0, 1], [0, 2], [0, 4], [0, 8]]>
-// CHECK: %[[ROW:.*]] = arith.muli %arg6, %[[C32]]
-// CHECK: %[[OFFSET:.*]] = arith.muli
+// CHECK: %[[ROW:.*]] = arith.extsi %arg6 : i32 to i64
+// CHECK: %[[OFFSET:.*]] = arith.muli %[[ROW]], %{{.*}} : i64
 // CHECK: %[[ARRAY:.*]] = tile.addptr %arg1, %[[OFFSET]] : !tile.ptr<f16>, i64
 // CHECK: %[[Y:.*]] = simt.load_blocks %[[ARRAY]][%[[C0]], %[[C0]]] of %[[C32]] x %[[C32]] pitch %[[C64]] by <32 x 16, 16 bits of b in
 // CHECK: simt.mma %[[X]], %[[Y]],
