@@ -2,6 +2,7 @@
 #include "runtime/TensorMaps.h"
 #include "runtime/Artifact.h"
 #include "runtime/Device.h"
+#include "runtime/arguments/BlockArrays.h"
 #include "runtime/codes/Codes.h"
 #include <algorithm>
 #include <bit>

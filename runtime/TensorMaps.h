@@ -2,7 +2,6 @@
 // them in.
 #ifndef RUNTIME_TENSORMAPS_H
 #define RUNTIME_TENSORMAPS_H
-#include "runtime/arguments/BlockArrays.h"
 #include <array>
 #include <cstdint>
 #include <optional>

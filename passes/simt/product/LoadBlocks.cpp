@@ -102,6 +102,8 @@ static StringRef obstacleInNumbers(TensorMapAttr array, int64_t bytes) {
                  "many "
                  "there are"
                : "rows of its array are 2^24 bytes apart, or more";
+  if (pitch && *pitch < block::kLeastRowBytes)
+    return "rows of its array are fewer than 64 bytes apart";
   if (pitch && row && *pitch < *row)
     return "rows of its array overlap";
   for (LaunchProductAttr stride : array.getStrides().drop_front())
