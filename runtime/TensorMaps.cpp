@@ -108,8 +108,9 @@ TensorMapMaker::Limits TensorMapMaker::limitsOfStride(const TensorMapRecipe &rec
   if (dim > 1)
     return {0, kStrideLimit - 1, block::kBaseBytes, "a multiple of 64, from 0 to below 2^40"};
   return {rowBytes, block::kLimit - 1, recipe.spanBytes,
-          "a multiple of " + std::to_string(recipe.spanBytes) +
-              ", from its bytes of a row to below 2^24"};
+          recipe.spanBytes == kPieceBytes
+              ? "a multiple of 16, from its bytes of a row to below 2^24"
+              : "a multiple of 64, from its bytes of a row to below 2^24"};
 }
 
 /// The product, or none where it is not within its limits.

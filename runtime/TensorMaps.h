@@ -102,7 +102,7 @@ private:
   /// The range of a number of an array, and a divisor of it.
   struct Limits {
     uint64_t least, most, divisor;
-    std::string words; // for users
+    const char *words; // for users; launches do not make text where nothing is wrong
   };
   static Limits limitsOfExtent(const TensorMapRecipe &recipe, size_t dim);
   static Limits limitsOfStride(const TensorMapRecipe &recipe, size_t dim, uint64_t rowBytes);

@@ -99,7 +99,7 @@ def _is_libraries(value: Any) -> bool:
 
 
 def _read_warps(value: Any, kernel: str) -> int:
-    # What a GPU cannot do is known where the device is; elsewhere the number changes nothing.
+    # The device says which numbers are too large for it; elsewhere the number changes nothing.
     if isinstance(value, int) and 0 < value <= _MOST_WARPS and not value & (value - 1):
         return int(value)
     raise LaunchError(

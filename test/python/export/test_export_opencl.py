@@ -60,7 +60,7 @@ def test_the_manifest_names_the_modules(package: Path) -> None:
 
 
 def on_double(consumer: Path, folder: Path, *words: str) -> str:
-    """What the program prints, with the record of the driver's calls."""
+    """Runs the program; returns what it prints, with the record of the driver's calls."""
     double = exported.ROOT / "build/test/libopencl_double.so"
     if not double.exists():
         pytest.skip("the double of libOpenCL is not built")

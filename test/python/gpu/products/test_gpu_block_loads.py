@@ -139,7 +139,7 @@ def test_rows_that_lie_apart(padding: int, rng: np.random.Generator) -> None:
     assert mapped(product(rng, "xe2", torch.float16, (64, 64, 80), padding=padding)) == {"0", "1"}
 
 
-# What a launch refuses to load blocks from: rows of so many elements, so far from a multiple of 64 bytes.
+# Launches refuse to load blocks of these: rows of so many elements, so far from a multiple of 64 bytes.
 REFUSED = {
     "too narrow": {"sizes": (64, 64, 16), "padding": 16},
     "no whole words": {"sizes": (64, 64, 79), "padding": 1},
@@ -267,7 +267,7 @@ def test_rows_that_overlap_are_no_blocks(stride: int, is_loaded: bool, rng: np.r
 
 @tw.jit
 def in_place(a, b, K, BK: tw.constexpr, N: tw.constexpr):
-    """What the loop writes, it reads in the next iteration."""
+    """The loop reads in an iteration what it wrote in the one before."""
     m, n, k = tw.arange(0, 64), tw.arange(0, N), tw.arange(0, BK)
     for start in range(0, K, BK):
         x = tw.load(a + m[:, None] * K + (start + k)[None, :])

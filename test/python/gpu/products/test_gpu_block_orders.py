@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from gpu.launching import launching_on
 from gpu.products.test_gpu_block_loads import SETTING, blocks, product, reasons
-from gpu.products.test_gpu_boxes import mapped
+from gpu.products.test_gpu_boxes import described, mapped
 from gpu.products.test_gpu_matmul import assert_equal, integers, launch, poisoned
 
 import tilewright as tw
@@ -73,7 +73,7 @@ def attention_in_place(q, k, v, S: tw.constexpr):
 
 @tw.jit
 def loaded_again(a, b, c, S: tw.constexpr):
-    """What is stored is an operand of the next product, and then overwritten."""
+    """The next product reads what was stored, and is stored in its place."""
     m, n = tw.arange(0, S)[:, None], tw.arange(0, S)[None, :]
     y = tw.load(b + m * S + n)
     tw.store(c + m * S + n, tw.dot(tw.load(a + m * S + n), y).to(tw.float16))
@@ -114,33 +114,13 @@ def test_one_tile_as_both_operands(form: str, warps: int, rng: np.random.Generat
     assert mapped(compiled) == {"0"}
 
 
-@tw.jit
-def by_descriptors(a, b, c, M, N, K, FORM: tw.constexpr, BM: tw.constexpr, BN: tw.constexpr, BK: tw.constexpr):
-    m, n = tw.program_id(0) * BM, tw.program_id(1) * BN
-    total = tw.zeros((BM, BN), tw.float32)
-    if FORM == "descriptors":
-        left = tw.make_tensor_descriptor(a, [M, K], [K, 1], [BM, BK])
-        right = tw.make_tensor_descriptor(b, [K, N], [N, 1], [BK, BN])
-        for start in range(0, K, BK):
-            total = tw.dot(left.load([m, start]), right.load([start, n]), total)
-    else:
-        left = tw.make_block_ptr(a, (M, K), (K, 1), (m, 0), (BM, BK), (1, 0))
-        right = tw.make_block_ptr(b, (K, N), (N, 1), (0, n), (BK, BN), (1, 0))
-        for _ in range(0, K, BK):
-            x = tw.load(left, boundary_check=(0, 1), padding_option="zero")
-            total = tw.dot(x, tw.load(right, boundary_check=(0, 1), padding_option="zero"), total)
-            left, right = tw.advance(left, (0, BK)), tw.advance(right, (BK, 0))
-    rows, columns = m + tw.arange(0, BM)[:, None], n + tw.arange(0, BN)[None, :]
-    tw.store(c + rows * N + columns, total, (rows < M) & (columns < N))
-
-
-@pytest.mark.parametrize("form", ["descriptors", "block pointers"])
+@pytest.mark.parametrize("form", ["descriptors", "constant stride", "block pointers"])
 def test_descriptors_and_block_pointers(form: str, rng: np.random.Generator) -> None:
     M, N, K = 80, 48, 112
     a, b, c = integers(rng, M, K), integers(rng, K, N), poisoned(M, N)
     with launching_on("sim:xe2"):
         compiled = launch(
-            by_descriptors, (2, 2), a, b, c, M, N, K, FORM=form, BM=64, BN=32, BK=32, setting=SETTING
+            described, (2, 2), a, b, c, M, N, K, FORM=form, ROW=K, BM=64, BN=32, BK=32, setting=SETTING
         )
     assert_equal(c, a.double() @ b.double())
     assert mapped(compiled) == {"0", "1"}
