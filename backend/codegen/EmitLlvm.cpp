@@ -17,6 +17,7 @@
 #include "llvm/IR/OptBisect.h"
 #include "llvm/Object/ObjectFile.h"
 #include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/CommandLine.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/Transforms/IPO/AlwaysInliner.h"
 #include "llvm/Transforms/IPO/GlobalDCE.h"
@@ -24,6 +25,7 @@
 #include "llvm/Transforms/Scalar/SimplifyCFG.h"
 #include "llvm/Transforms/Vectorize/SLPVectorizer.h"
 #include <chrono>
+#include <mutex>
 
 using namespace tw;
 
@@ -54,6 +56,18 @@ static bool hasPairsOfFloats(const llvm::Module &module) {
   };
   return llvm::any_of(module, [&](const llvm::Function &function) {
     return llvm::count_if(llvm::instructions(function), isFloatArithmetic) >= kPair;
+  });
+}
+
+/// Bounds how far apart in a block the search for pairs joins elements. Its time is quadratic in
+/// the accesses between them: in unrolled code it was most of the compilation, for the same pairs.
+/// The bound is the option's default, to which lld sets all options back.
+static void boundSearchForPairs() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    constexpr int kFarthest = 1500;
+    if (auto *budget = llvm::cl::getRegisteredOptions().lookup("slp-schedule-budget"))
+      static_cast<llvm::cl::opt<int> *>(budget)->setInitialValue(kFarthest);
   });
 }
 
@@ -126,6 +140,7 @@ static void optimize(llvm::Module &module, llvm::TargetMachine &machine, const L
       simplify(builder, isLarge(module) ? llvm::StringRef(kLinearPasses) : wishes.simplifications);
   functionPasses.addPass(llvm::SimplifyCFGPass());
   if (wishes.pairsFloats && !isLarge(module) && hasPairsOfFloats(module)) {
+    boundSearchForPairs();
     functionPasses.addPass(llvm::SLPVectorizerPass());
     functionPasses.addPass(llvm::EarlyCSEPass());
   }
