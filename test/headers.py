@@ -41,8 +41,11 @@ def commands(build: pathlib.Path) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for entry in entries:
         path = pathlib.Path(entry["file"])
-        if path.suffix == ".cpp" and path.is_relative_to(ROOT) and not path.is_relative_to(build):
-            found.setdefault(str(path.relative_to(ROOT)), options_of(entry["command"]))
+        _, is_folder, folder = str(path).partition("/Unity/unity_/")  # compiled as one: CMakeLists.txt
+        files = (ROOT / folder.removesuffix("_cxx.cxx")).glob("*.cpp") if is_folder else [path]
+        for file in files:
+            if file.suffix == ".cpp" and file.is_relative_to(ROOT) and not file.is_relative_to(build):
+                found.setdefault(str(file.relative_to(ROOT)), options_of(entry["command"]))
     return found
 
 

@@ -3,7 +3,7 @@
 #include "backend/TargetKind.h"
 #include "backend/amd/AmdTarget.h"
 #include "backend/amd/LowerAmd.h"
-#include "backend/amd/codegen/RegisterLimits.h"
+#include "backend/amd/RegisterLimits.h"
 #include "backend/amd/device/HipDriver.h"
 #include "backend/amd/device/HipGpu.h"
 #include "backend/amd/machine/AmdMatrices.h"

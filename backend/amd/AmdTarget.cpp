@@ -1,8 +1,8 @@
 // AMD GPUs as targets of the compiler.
 #include "backend/amd/AmdTarget.h"
 #include "backend/amd/LowerAmd.h"
+#include "backend/amd/RegisterLimits.h"
 #include "backend/amd/codegen/CodeObject.h"
-#include "backend/amd/codegen/RegisterLimits.h"
 #include "backend/amd/codegen/Variants.h"
 #include "backend/codegen/AssembleText.h"
 #include "backend/codegen/ContainCrash.h"

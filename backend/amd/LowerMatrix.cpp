@@ -42,7 +42,7 @@ static Value operandOf(Lowering &lowering, const MatrixInstruction &row, ValueRa
 }
 
 /// The types that the name of an overloaded intrinsic ends with: ".v8f32.v16f16".
-static std::string suffixOf(Type type) {
+static std::string vectorSuffix(Type type) {
   auto vector = cast<VectorType>(type);
   Type element = vector.getElementType();
   std::string kind = isa<IntegerType>(element) ? "i" : element.isBF16() ? "bf" : "f";
@@ -74,16 +74,17 @@ static Value callScaledMfma(Lowering &lowering, const MatrixInstruction &row, Va
     int64_t byte = isScaled ? op.getScaleBytes()[operand] : 0;
     arguments.append({constantI32(lowering, byte), isScaled ? op.getScales()[operand] : none});
   }
-  return callIntrinsic(
-      lowering, "amdgcn." + row.intrinsic + suffixOf(first.getType()) + suffixOf(second.getType()),
-      sums.getType(), arguments);
+  return callIntrinsic(lowering,
+                       "amdgcn." + row.intrinsic + vectorSuffix(first.getType()) +
+                           vectorSuffix(second.getType()),
+                       sums.getType(), arguments);
 }
 
 static Value callWmma(Lowering &lowering, const MatrixInstruction &row, Value first, Value second,
                       Value sums) {
   Type i1 = lowering.builder.getI1Type();
-  std::string name =
-      ("amdgcn." + row.intrinsic).str() + suffixOf(sums.getType()) + suffixOf(first.getType());
+  std::string name = ("amdgcn." + row.intrinsic).str() + vectorSuffix(sums.getType()) +
+                     vectorSuffix(first.getType());
   if (row.sum != MatrixType::I32)
     return callIntrinsic(lowering, name, sums.getType(), {first, second, sums});
   Value yes = constantOf(lowering, i1, 1), no = constantOf(lowering, i1, 0);
@@ -95,8 +96,8 @@ static Value callWmma(Lowering &lowering, const MatrixInstruction &row, Value fi
 static Value callWmmaOfCdna5(Lowering &lowering, const MatrixInstruction &row, Value first,
                              Value second, Value sums) {
   OpBuilder &b = lowering.builder;
-  std::string name =
-      ("amdgcn." + row.intrinsic).str() + suffixOf(sums.getType()) + suffixOf(first.getType());
+  std::string name = ("amdgcn." + row.intrinsic).str() + vectorSuffix(sums.getType()) +
+                     vectorSuffix(first.getType());
   Value no = constantOf(lowering, b.getI1Type(), 0), yes = constantOf(lowering, b.getI1Type(), 1);
   Value plain = constantOf(lowering, b.getI16Type(), 0); // the sums as they are
   SmallVector<Value> operands;
@@ -126,7 +127,7 @@ static Value callScaledWmma(Lowering &lowering, const MatrixInstruction &row, Va
     arguments.append({lowerHalf, powersOfTwo, scales});
   arguments.append({no, no});
   std::string suffix =
-      suffixOf(sums.getType()) + suffixOf(first.getType()) + suffixOf(second.getType());
+      vectorSuffix(sums.getType()) + vectorSuffix(first.getType()) + vectorSuffix(second.getType());
   return callIntrinsic(lowering, "amdgcn." + row.intrinsic + suffix, sums.getType(), arguments);
 }
 

@@ -59,22 +59,22 @@ static std::string commandFor(const FaultScene &scene, llvm::StringRef path,
   return command + " --unchecked " + ending;
 }
 
-static bool isFault(const Diagnostic &diagnostic) {
+static bool isFault(const tw::Diagnostic &diagnostic) {
   return diagnostic.kind == DiagnosticKind::Internal && diagnostic.severity == Severity::Error;
 }
 
-static std::string firstMessage(const std::vector<Diagnostic> &diagnostics) {
-  for (const Diagnostic &diagnostic : diagnostics)
+static std::string firstMessage(const std::vector<tw::Diagnostic> &diagnostics) {
+  for (const tw::Diagnostic &diagnostic : diagnostics)
     if (isFault(diagnostic))
       return llvm::StringRef(diagnostic.message).split('\n').first.str();
   return "";
 }
 
 static void addHints(const std::string &path, const std::string &command,
-                     std::vector<Diagnostic> &diagnostics) {
+                     std::vector<tw::Diagnostic> &diagnostics) {
   if (path.empty())
     return;
-  for (Diagnostic &diagnostic : diagnostics)
+  for (tw::Diagnostic &diagnostic : diagnostics)
     if (isFault(diagnostic))
       diagnostic.hint = "this is a fault of the compiler, please report it with " + path +
                         ", which reproduces it: " + command;
@@ -125,7 +125,7 @@ static void replay(Replay &run, const FaultScene &scene, unsigned firstPass, Pas
     if (one.begin < firstPass)
       continue;
     std::string before = printModule(*run.module, /*withLocations=*/true);
-    std::vector<Diagnostic> ignored;
+    std::vector<tw::Diagnostic> ignored;
     if (runPasses(*run.passes, *run.module, ignored, one))
       continue;
     fault.number = one.begin;
@@ -153,7 +153,7 @@ static PassFault findFault(const FaultScene &scene, const std::string &input, un
 }
 
 void tw::reproducePassFault(const FaultScene &scene, const std::string &input, unsigned firstPass,
-                            std::vector<Diagnostic> &diagnostics) {
+                            std::vector<tw::Diagnostic> &diagnostics) {
   if (llvm::none_of(diagnostics, isFault))
     return;
   PassFault fault = findFault(scene, input, firstPass);
@@ -174,7 +174,7 @@ void tw::reproducePassFault(const FaultScene &scene, const std::string &input, u
 }
 
 void tw::reproduceCodeFault(const FaultScene &scene, mlir::ModuleOp lowered,
-                            std::vector<Diagnostic> &diagnostics) {
+                            std::vector<tw::Diagnostic> &diagnostics) {
   std::string llvmIr, error, command;
   scene.target.print(lowered, CodeForm::LlvmIr, llvmIr, error);
   if (error.empty() && !llvmIr.empty())

@@ -11,24 +11,24 @@
 
 using namespace tw;
 
-Diagnostic tw::overrideError(const StageOverride &file, const std::string &message) {
-  Diagnostic diagnostic;
+tw::Diagnostic tw::overrideError(const StageOverride &file, const std::string &message) {
+  tw::Diagnostic diagnostic;
   diagnostic.code = Code::UnfitStageFile;
   diagnostic.message = "the override " + file.path + " cannot be used: " + message;
   diagnostic.hint = "the files of TILEWRIGHT_DUMP have the form that is asked for";
   return diagnostic;
 }
 
-static Diagnostic missingDirectory(const std::string &path) {
-  Diagnostic diagnostic;
+static tw::Diagnostic missingDirectory(const std::string &path) {
+  tw::Diagnostic diagnostic;
   diagnostic.code = Code::UnfitStageFile;
   diagnostic.message = "there is no directory " + path + ", from which stages are to be taken";
   diagnostic.hint = "name one that has files NAME.STAGE in TILEWRIGHT_OVERRIDE, or unset it";
   return diagnostic;
 }
 
-static Diagnostic overrideWarning(const StageOverride &file, llvm::StringRef kernel) {
-  Diagnostic diagnostic;
+static tw::Diagnostic overrideWarning(const StageOverride &file, llvm::StringRef kernel) {
+  tw::Diagnostic diagnostic;
   diagnostic.severity = Severity::Warning;
   diagnostic.code = Code::StageFromFile;
   diagnostic.message = "the stage " + file.stage + " of `" + kernel.str() + "` is taken from " +
@@ -43,7 +43,7 @@ static bool isReplaceable(llvm::StringRef stage, const Target &target) {
 
 bool tw::findOverrides(const DebugSettings &debug, llvm::StringRef kernel, const Target &target,
                        std::vector<StageOverride> &overrides,
-                       std::vector<Diagnostic> &diagnostics) {
+                       std::vector<tw::Diagnostic> &diagnostics) {
   if (debug.overrideDirectory.empty())
     return true;
   if (!llvm::sys::fs::is_directory(debug.overrideDirectory)) {
@@ -81,12 +81,13 @@ static mlir::FunctionOpInterface kernelOf(mlir::ModuleOp module) {
   return {};
 }
 
-static mlir::OwningOpRef<mlir::ModuleOp>
-parse(const StageOverride &file, mlir::MLIRContext &context, std::vector<Diagnostic> &diagnostics) {
-  std::vector<Diagnostic> found;
+static mlir::OwningOpRef<mlir::ModuleOp> parse(const StageOverride &file,
+                                               mlir::MLIRContext &context,
+                                               std::vector<tw::Diagnostic> &diagnostics) {
+  std::vector<tw::Diagnostic> found;
   auto module = readModule({file.path, 1, file.text}, context, Code::UnfitStageFile, found);
-  for (Diagnostic &mistake : found) {
-    Diagnostic error = overrideError(file, mistake.message);
+  for (tw::Diagnostic &mistake : found) {
+    tw::Diagnostic error = overrideError(file, mistake.message);
     error.labels = std::move(mistake.labels);
     diagnostics.push_back(std::move(error));
   }
@@ -94,7 +95,7 @@ parse(const StageOverride &file, mlir::MLIRContext &context, std::vector<Diagnos
 }
 
 bool tw::applyOverride(const StageOverride &file, mlir::ModuleOp module,
-                       std::vector<Diagnostic> &diagnostics) {
+                       std::vector<tw::Diagnostic> &diagnostics) {
   mlir::OwningOpRef<mlir::ModuleOp> parsed = parse(file, *module.getContext(), diagnostics);
   if (!parsed)
     return false;

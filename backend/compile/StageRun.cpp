@@ -66,7 +66,7 @@ static std::vector<Segment> segmentsOf(const StagedPasses &passes, const StageRu
 /// it costs a small part of what a pass costs.
 static bool runSegment(mlir::PassManager &pm, mlir::ModuleOp module, const Segment &segment,
                        const StageRun &run, StageRunResult &result, PassDumps &dumps,
-                       std::vector<Diagnostic> &diagnostics) {
+                       std::vector<tw::Diagnostic> &diagnostics) {
   mlir::OwningOpRef<mlir::ModuleOp> before = module.clone();
   PassRunOptions options;
   options.begin = segment.begin;
@@ -83,7 +83,7 @@ static bool runSegment(mlir::PassManager &pm, mlir::ModuleOp module, const Segme
       dumps.record(number + 1, name, module);
       start = std::chrono::steady_clock::now();
     };
-  std::vector<Diagnostic> reported;
+  std::vector<tw::Diagnostic> reported;
   bool succeeded = runPasses(pm, module, reported, options);
   bool isText = run.debug.checksInput && run.firstPass > 0; // then it reproduces itself
   if (!succeeded && !wasInterrupted() && !isText) {
@@ -117,7 +117,7 @@ static llvm::StringRef inputFrom(unsigned firstPass, mlir::MLIRContext *context,
 
 /// Returns true if the user's text is valid input for the passes from `firstPass` on.
 static bool checkText(mlir::ModuleOp module, const StageRun &run, unsigned firstPass,
-                      std::vector<Diagnostic> &diagnostics) {
+                      std::vector<tw::Diagnostic> &diagnostics) {
   bool isTaken = false;
   collectReports(*module.getContext(), run.debug.collectsRemarks, diagnostics, [&] {
     llvm::StringRef input = inputFrom(firstPass, module.getContext(), run);
@@ -127,10 +127,10 @@ static bool checkText(mlir::ModuleOp module, const StageRun &run, unsigned first
   return isTaken;
 }
 
-void tw::blameText(const StageRun &run, std::vector<Diagnostic> &diagnostics) {
+void tw::blameText(const StageRun &run, std::vector<tw::Diagnostic> &diagnostics) {
   if (!run.debug.checksInput || run.firstPass == 0)
     return;
-  for (Diagnostic &diagnostic : diagnostics)
+  for (tw::Diagnostic &diagnostic : diagnostics)
     if (diagnostic.kind == DiagnosticKind::Internal) {
       diagnostic.kind = DiagnosticKind::Unsupported;
       diagnostic.code = Code::FailingText;
@@ -140,7 +140,7 @@ void tw::blameText(const StageRun &run, std::vector<Diagnostic> &diagnostics) {
 }
 
 bool tw::startStages(mlir::ModuleOp module, const StageRun &run, StageRunResult &result,
-                     std::vector<Diagnostic> &diagnostics) {
+                     std::vector<tw::Diagnostic> &diagnostics) {
   result.kernel = nameOfKernel(module);
   nameBitcode(module, run.options);
   if (run.debug.checksInput && !checkText(module, run, run.firstPass, diagnostics))
@@ -163,7 +163,7 @@ static void limitLlvm(mlir::ModuleOp module, const StageRun &run, unsigned numBe
 }
 
 bool tw::runStages(mlir::ModuleOp module, const StageRun &run, StageRunResult &result,
-                   std::vector<Diagnostic> &diagnostics) {
+                   std::vector<tw::Diagnostic> &diagnostics) {
   PassDumps dumps(run.debug, result.kernel, diagnostics);
   dumps.record(run.firstPass, "input", module);
   if (mlir::func::FuncOp kernel = findKernel(module); kernel && run.firstPass == 0)
@@ -200,7 +200,7 @@ static std::string codeFileOf(const Target &target) {
 }
 
 void tw::dumpCode(const StageRun &run, const StageRunResult &result, mlir::ModuleOp lowered,
-                  const std::string &assembly, std::vector<Diagnostic> &diagnostics) {
+                  const std::string &assembly, std::vector<tw::Diagnostic> &diagnostics) {
   PassDumps dumps(run.debug, result.kernel, diagnostics, /*isNew=*/false);
   if (!dumps.isActive())
     return;

@@ -59,7 +59,7 @@ void configure(const void *from) {
   }
 }
 
-void release() { unit = Unit(); }
+void releaseUnit() { unit = Unit(); }
 
 void zero(int8_t number) { memset(tileOf(number).bytes, 0, sizeof(Tile::bytes)); }
 
@@ -141,7 +141,7 @@ template <typename Function> void *address(Function *function) {
 const tw::HostFunction *tw::emulatedMatrixFunctions() {
   static const HostFunction functions[] = {
       {"tw_emulated_ldtilecfg", address(configure)},
-      {"tw_emulated_tilerelease", address(release)},
+      {"tw_emulated_tilerelease", address(releaseUnit)},
       {"tw_emulated_tilezero", address(zero)},
       {"tw_emulated_tileloadd64", address(load)},
       {"tw_emulated_tilestored64", address(store)},

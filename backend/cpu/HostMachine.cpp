@@ -62,8 +62,8 @@ static constexpr ModulePass kBeforeLlvm[] = {
      configureMatrixUnit},
     kSinkOffsets,
     kSplitFunctions};
-static constexpr ModulePass kBehindLlvm[] = {kStoreSingleLanes};
-static constexpr CodeVariant kVariants[] = {{"default", kBehindLlvm, {}, {}}};
+static constexpr ModulePass kBehindLlvmOnHost[] = {kStoreSingleLanes};
+static constexpr CodeVariant kVariants[] = {{"default", kBehindLlvmOnHost, {}, {}}};
 
 static LlvmMachine askHost() {
   LlvmMachine machine;

@@ -7,14 +7,14 @@
 #include "backend/gpu/DescribeTarget.h"
 #include "backend/gpu/GpuCode.h"
 #include "backend/gpu/LineTables.h"
-#include "backend/nvidia/BoundShifts.h"
-#include "backend/nvidia/CollectiveAssembly.h"
-#include "backend/nvidia/GridConstants.h"
 #include "backend/nvidia/LowerNvidia.h"
 #include "backend/nvidia/assemble/AssemblePtx.h"
 #include "backend/nvidia/assemble/CubinResources.h"
 #include "backend/nvidia/assemble/FileStamps.h"
 #include "backend/nvidia/assemble/RegisterLimit.h"
+#include "backend/nvidia/codegen/BoundShifts.h"
+#include "backend/nvidia/codegen/CollectiveAssembly.h"
+#include "backend/nvidia/codegen/GridConstants.h"
 #include "ir/Diagnostic.h"
 #include "ir/simt/Simt.h"
 #include "ir/target/TargetDesc.h"
@@ -60,7 +60,7 @@ static constexpr CodeVariant kVariants[] = {{"default", kBehindLlvm, {}, {}}};
 // Two thirds of the time of -O2's. Sums are reordered before instcombine sees them, as it takes an
 // address for bits that are set where it can: loops of attention get up to 3 % shorter. Branches,
 // such as the roles of a kernel's warps, share their first instructions at the end.
-static constexpr llvm::StringLiteral kSimplifications =
+static constexpr llvm::StringLiteral kNvptxSimplifications =
     "sroa<modify-cfg>,early-cse<memssa>,simplifycfg,reassociate,instcombine<no-verify-fixpoint>,"
     "loop-mssa(loop-rotate,licm),loop(indvars,loop-unroll-full),early-cse<memssa>,vector-combine,"
     "correlated-propagation,bdce,instcombine<no-verify-fixpoint>,loop-mssa(licm),adce,"
@@ -77,7 +77,7 @@ public:
     machine.features = "+ptx" + arch.ptxVersion.str();
     machine.prepare = kBeforeLlvm;
     machine.variants = kVariants;
-    machine.simplifications = kSimplifications;
+    machine.simplifications = kNvptxSimplifications;
   }
   std::string name() const override { return "nvidia:" + arch.name.str(); }
   std::string describe() const override {

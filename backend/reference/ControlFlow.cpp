@@ -133,6 +133,6 @@ void tw::reference::addControlFlowMeanings(Meanings &meanings) {
   meanings["scf.index_switch"].structured = runIndexSwitch;
   meanings["scf.execute_region"].structured = runExecuteRegion;
   meanings["func.call"].structured = runCall;
-  for (const char *name : {"scf.yield", "scf.condition", "func.return", "func.func"})
+  for (const char *name : {"scf.yield", "scf.condition", "func.return", "func.func", "tile.yield"})
     meanings[name].structured = runNothing;
 }

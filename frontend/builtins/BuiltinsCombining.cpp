@@ -144,10 +144,10 @@ static FailureOr<PyValue> emitMap(BuiltinCall &call) {
   return packed(*results, results->size() > 1);
 }
 
-static constexpr BuiltinRow kRows[] = {
+static constexpr BuiltinRow kCombiningRows[] = {
     {"reduce", "input, axis, combine_fn, keep_dims=False, commutative=False", emitReduce},
     {"associative_scan", "input, axis, combine_fn, reverse=False", emitScan},
     {"map_elementwise", "scalar_fn, *args, pack=1", emitMap},
 };
 
-llvm::ArrayRef<BuiltinRow> tw::combiningBuiltins() { return kRows; }
+llvm::ArrayRef<BuiltinRow> tw::combiningBuiltins() { return kCombiningRows; }

@@ -225,7 +225,7 @@ static FailureOr<PyValue> emitMachine(BuiltinCall &call) {
       call.tiles().machine(isClock ? tile::MachineFact::Clock : tile::MachineFact::Processor)};
 }
 
-static constexpr BuiltinRow kRows[] = {
+static constexpr BuiltinRow kControlRows[] = {
     {"range", kRangeSignature, emitRange},
     {"static_range", "arg1, arg2=None, step=None", emitRange},
     {"static_assert", "cond, msg=\"\"", emitStaticAssert},
@@ -251,4 +251,4 @@ static constexpr BuiltinRow kRows[] = {
     {"pointer_type", "element_ty, address_space=1, const=False", emitPointerType},
 };
 
-llvm::ArrayRef<BuiltinRow> tw::controlBuiltins() { return kRows; }
+llvm::ArrayRef<BuiltinRow> tw::controlBuiltins() { return kControlRows; }

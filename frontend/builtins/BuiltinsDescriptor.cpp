@@ -477,7 +477,7 @@ static constexpr BuiltinSignature kLoad =
     "desc, offsets, cache_modifier=\"\", eviction_policy=\"\"";
 static constexpr BuiltinSignature kStore = "desc, offsets, value";
 
-static constexpr BuiltinRow kRows[] = {
+static constexpr BuiltinRow kDescriptorRows[] = {
     {"make_block_ptr", "base, shape, strides, offsets, block_shape, order", emitMakeBlockPointer},
     {"advance", "base, offsets", emitAdvance},
     {"make_tensor_descriptor", kMakeDescriptor, emitMakeDescriptor},
@@ -500,13 +500,13 @@ static constexpr BuiltinRow kMethods[] = {
     {"atomic_xor", kStore, emitDescriptorAtomic},
 };
 
-llvm::ArrayRef<BuiltinRow> tw::descriptorBuiltins() { return kRows; }
+llvm::ArrayRef<BuiltinRow> tw::descriptorBuiltins() { return kDescriptorRows; }
 llvm::ArrayRef<BuiltinRow> tw::descriptorMethods() { return kMethods; }
 
 const BuiltinRow *tw::findDescriptorMethod(const DescriptorType &type, llvm::StringRef name) {
   llvm::ArrayRef<BuiltinRow> rows = kMethods;
   if (type.isBlockPointer)
-    rows = llvm::ArrayRef(kRows).slice(1, 1);
+    rows = llvm::ArrayRef(kDescriptorRows).slice(1, 1);
   const BuiltinRow *row = llvm::find_if(rows, [&](const BuiltinRow &r) { return r.name == name; });
   return row == rows.end() ? nullptr : row;
 }

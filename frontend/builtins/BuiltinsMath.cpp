@@ -163,7 +163,7 @@ static FailureOr<PyValue> emitDot(BuiltinCall &call) {
   return call.orReport(call.tiles().dot(a, b, options));
 }
 
-static constexpr BuiltinRow kRows[] = {
+static constexpr BuiltinRow kMathRows[] = {
     {"add", "x, y, sanitize_overflow=True", emitOperator<BinaryOperator::Add>},
     {"sub", "x, y, sanitize_overflow=True", emitOperator<BinaryOperator::Sub>},
     {"mul", "x, y, sanitize_overflow=True", emitOperator<BinaryOperator::Mul>},
@@ -185,4 +185,4 @@ static constexpr BuiltinRow kRows[] = {
     {"extern_call", "symbol, args, dtype, is_pure", emitExternCall},
 };
 
-llvm::ArrayRef<BuiltinRow> tw::mathBuiltins() { return kRows; }
+llvm::ArrayRef<BuiltinRow> tw::mathBuiltins() { return kMathRows; }

@@ -159,7 +159,7 @@ static FailureOr<PyValue> emitAtomicCas(BuiltinCall &call) {
 static constexpr BuiltinSignature kAtomicSignature =
     "pointer, val, mask=None, sem=None, scope=None";
 
-static constexpr BuiltinRow kRows[] = {
+static constexpr BuiltinRow kMemoryRows[] = {
     {"program_id", "axis", emitGrid},
     {"num_programs", "axis", emitGrid},
     {"load",
@@ -181,4 +181,4 @@ static constexpr BuiltinRow kRows[] = {
     {"atomic_cas", "pointer, cmp, val, sem=None, scope=None", emitAtomicCas},
 };
 
-llvm::ArrayRef<BuiltinRow> tw::memoryBuiltins() { return kRows; }
+llvm::ArrayRef<BuiltinRow> tw::memoryBuiltins() { return kMemoryRows; }

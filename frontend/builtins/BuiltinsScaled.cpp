@@ -180,10 +180,10 @@ static FailureOr<PyValue> emitConvertedProduct(BuiltinCall &call) {
   return PyValue{None{}};
 }
 
-static constexpr BuiltinRow kRows[] = {
+static constexpr BuiltinRow kScaledRows[] = {
     {"converted_product", "reason", emitConvertedProduct},
     {"scaled_product", "lhs, lhs_scale, rhs, rhs_scale, acc", emitScaledProduct},
     {"check_dot_scaled", kSignature, emitCheckDotScaled},
 };
 
-llvm::ArrayRef<BuiltinRow> tw::scaledBuiltins() { return kRows; }
+llvm::ArrayRef<BuiltinRow> tw::scaledBuiltins() { return kScaledRows; }

@@ -107,7 +107,7 @@ static FailureOr<PyValue> emitItem(BuiltinCall &call) {
   return PyValue{scalar->front()};
 }
 
-static constexpr BuiltinRow kRows[] = {
+static constexpr BuiltinRow kShapeRows[] = {
     {"arange", "start, end", emitMethod<&TileBuilder::arange>},
     {"full", "shape, value, dtype=None", emitFull},
     {"expand_dims", "input, axis", emitExpandDims},
@@ -125,4 +125,4 @@ static constexpr BuiltinRow kRows[] = {
     {"item", "input", emitItem},
 };
 
-llvm::ArrayRef<BuiltinRow> tw::shapeBuiltins() { return kRows; }
+llvm::ArrayRef<BuiltinRow> tw::shapeBuiltins() { return kShapeRows; }

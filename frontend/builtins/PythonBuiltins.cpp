@@ -452,7 +452,7 @@ static FailureOr<PyValue> emitPrint(PythonCall &call) {
 }
 
 // What is compiled here. Other builtins are Python's, on compile-time values.
-static constexpr PythonRow kRows[] = {
+static constexpr PythonRow kPythonRows[] = {
     {"len", "obj, /", emitLen},
     {"min", "*values, key=None, default=None", emitExtremum},
     {"max", "*values, key=None, default=None", emitExtremum},
@@ -486,8 +486,8 @@ FailureOr<PyValue> tw::callPythonBuiltin(Emitter &emitter, const Callable &calle
     if (argument.value.is<Absent>())
       return emitter.rejectAbsent(argument.value, *argument.node);
   const PythonRow *row =
-      llvm::find_if(kRows, [&](const PythonRow &r) { return r.name == callee.name; });
-  if (row == std::end(kRows))
+      llvm::find_if(kPythonRows, [&](const PythonRow &r) { return r.name == callee.name; });
+  if (row == std::end(kPythonRows))
     return callInPython(emitter, PyValue{callee}, arguments, site);
   Signature signature{callee.name, row->signature.params(), row->signature.text().str()};
   FailureOr<BoundArguments> bound = bindArguments(emitter, signature, arguments, site);

@@ -7,10 +7,6 @@ using namespace tw;
 
 //===-- Changes ------------------------------------------------------------------------------===//
 
-static AxisChange invariantIf(bool isInvariant) {
-  return isInvariant ? AxisChange::constant(0) : AxisChange{};
-}
-
 static AxisChange sumOf(AxisChange lhs, AxisChange rhs) {
   int64_t step = 0;
   if (lhs.isConstant() && rhs.isConstant())
@@ -107,7 +103,7 @@ AxisFacts tw::quotient(const AxisFacts &lhs, int64_t divisor, bool roundsDown) {
     result.constancy = std::max(result.constancy, groupsWithin(lhs, powerOfTwoIn(divisor)));
   if (llvm::isPowerOf2_64(divisor))
     result.divisibility = std::max<int64_t>(1, divisibilityAt(lhs, 1) / divisor);
-  result.change = invariantIf(lhs.change.isInvariant());
+  result.change = AxisChange::invariantIf(lhs.change.isInvariant());
   return result;
 }
 
@@ -120,6 +116,6 @@ AxisFacts tw::remainder(const AxisFacts &lhs, const AxisFacts &rhs, bool roundsD
   result.divisibility = std::min(divisibilityAt(lhs, result.run), divisor);
   if (rhs.change.isInvariant())
     result.change = lhs.change.isUnit() ? AxisChange{AxisChange::WrappedUnit}
-                                        : invariantIf(lhs.change.isInvariant());
+                                        : AxisChange::invariantIf(lhs.change.isInvariant());
   return result;
 }

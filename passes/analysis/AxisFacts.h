@@ -17,6 +17,9 @@ struct AxisChange {
   int64_t step = 0;
 
   static AxisChange constant(int64_t step) { return {Constant, step}; }
+  static AxisChange invariantIf(bool isInvariant) {
+    return isInvariant ? constant(0) : AxisChange{};
+  }
   bool isConstant() const { return kind == Constant; }
   bool isInvariant() const { return kind == Constant && step == 0; }
   bool isUnit() const { return kind == Constant && step == 1; }

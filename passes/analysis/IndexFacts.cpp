@@ -6,7 +6,6 @@
 #include "mlir/Analysis/DataFlow/IntegerRangeAnalysis.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "passes/analysis/IndexTransfer.h"
 #include <deque>
@@ -25,13 +24,6 @@ struct Promise {
 };
 using Promises = DenseMap<Value, Promise>;
 } // namespace
-
-static std::optional<int64_t> integerOf(Value value) {
-  APInt number;
-  if (!matchPattern(value, m_ConstantInt(&number)) || number.getSignificantBits() > 64)
-    return std::nullopt;
-  return number.getSExtValue();
-}
 
 /// Notes that `remainder`, an operation of scalars, yields 0.
 static void noteDivisible(Operation *remainder, Promises &promises) {

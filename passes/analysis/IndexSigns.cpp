@@ -65,10 +65,10 @@ bool tw::isRoundedUpQuotient(Operation *quotient, FactOf of) {
 
 /// The number of programs along an axis, less 1, and a program's number.
 static bool countsFromLast(Value from, Value taken, FactOf of) {
-  auto program = taken.getDefiningOp<ProgramIdOp>();
+  auto program = taken.getDefiningOp<tile::ProgramIdOp>();
   Operation *last = from.getDefiningOp();
   auto count = last && last->getNumOperands() > 0 ? last->getOperand(0) : Value();
-  auto programs = count ? count.getDefiningOp<NumProgramsOp>() : nullptr;
+  auto programs = count ? count.getDefiningOp<tile::NumProgramsOp>() : nullptr;
   return program && programs && programs.getAxis() == program.getAxis() &&
          isOneLess(from, count, of);
 }

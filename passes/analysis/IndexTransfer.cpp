@@ -91,14 +91,11 @@ IndexFact tw::meet(const IndexFact &lhs, const IndexFact &rhs, Value value) {
   return result;
 }
 
-static AxisChange invariantIf(bool isInvariant) {
-  return isInvariant ? AxisChange::constant(0) : AxisChange{};
-}
-
 /// Elements seen one by one: no runs.
 static IndexFact single(IndexFact facts) {
   for (AxisFacts &axis : facts.axes)
-    axis = {1, divisibilityAt(axis, 1), axis.constancy, invariantIf(axis.change.isInvariant())};
+    axis = {1, divisibilityAt(axis, 1), axis.constancy,
+            AxisChange::invariantIf(axis.change.isInvariant())};
   return facts;
 }
 
@@ -122,7 +119,7 @@ static IndexFact equalWhere(Type type, ArrayRef<const IndexFact *> operands) {
         axis.constancy = std::min(axis.constancy, operand->axes[dim].constancy);
         isInvariant &= operand->axes[dim].change.isInvariant();
       }
-    axis.change = invariantIf(isInvariant);
+    axis.change = AxisChange::invariantIf(isInvariant);
   }
   return result;
 }
@@ -454,7 +451,7 @@ IndexFact Transfer::result() const {
   return TypeSwitch<Operation *, IndexFact>(op)
       .Case([&](arith::ConstantOp op) { return constant(op); })
       .Case([&](ArangeOp op) { return arange(op); })
-      .Case<ProgramIdOp, NumProgramsOp>([&](auto) { return withSign(unknown(), true); })
+      .Case<tile::ProgramIdOp, tile::NumProgramsOp>([&](auto) { return withSign(unknown(), true); })
       .Case([&](ShapeOp op) { return rearranged(op); })
       .Case([&](AddPtrOp op) {
         int64_t bytes = bytesBetween(op.getType());

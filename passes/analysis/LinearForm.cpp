@@ -1,10 +1,18 @@
 // Sums and multiples of linear forms.
 #include "passes/analysis/LinearForm.h"
 #include "ir/tile/Tile.h"
+#include "mlir/IR/Matchers.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace tw;
+
+std::optional<int64_t> tw::integerOf(Value value) {
+  APInt number;
+  if (!matchPattern(value, m_ConstantInt(&number)) || number.getSignificantBits() > 60)
+    return std::nullopt;
+  return number.getSExtValue();
+}
 
 unsigned tw::integerBits(Type type) {
   Type element = tile::elementTypeOf(type);

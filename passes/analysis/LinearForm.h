@@ -34,6 +34,9 @@ struct LinearForm {
   bool operator==(const LinearForm &) const = default;
 };
 
+/// Returns a constant, unless it needs more than 60 bits: sums of a few of them do not wrap.
+std::optional<int64_t> integerOf(mlir::Value value);
+
 /// Returns the bits of an integer, or of the elements of a tile; an index or address has 64.
 unsigned integerBits(mlir::Type type);
 

@@ -2,7 +2,6 @@
 #include "passes/analysis/LoopForms.h"
 #include "ir/tile/Tile.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/IR/Matchers.h"
 #include "passes/analysis/IndexTransfer.h"
 #include <limits>
 
@@ -11,13 +10,6 @@ using namespace tw;
 using namespace tw::tile;
 
 //===-- Steps --------------------------------------------------------------------------------===//
-
-static std::optional<int64_t> integerOf(Value value) {
-  APInt number;
-  if (!matchPattern(value, m_ConstantInt(&number)) || number.getSignificantBits() > 60)
-    return std::nullopt;
-  return number.getSExtValue();
-}
 
 /// Returns what each iteration adds to what a loop counts or carries.
 static std::optional<int64_t> stepOfArgument(const IndexFacts &facts, BlockArgument argument,

@@ -10,6 +10,10 @@ class RewritePatternSet;
 
 namespace tw {
 
+inline constexpr double kLog2E = 1.44269504088896340736;
+// ln 2 in two parts of float32, whose products with an exponent are exact.
+inline constexpr double kLn2High = 0x1.62e430p-1, kLn2Low = -0x1.05c610p-29;
+
 /// The instructions that the machine offers to math functions.
 struct MathMachine {
   unsigned vectorBytes = 0;     // of a register; 0: for functions of scalars

@@ -77,9 +77,7 @@ static constexpr double kTanhOf64[] = {0x1.p+1,
                                        0x1.1f7f455025eadp-17,
                                        0x1.61bfc9f783648p-20};
 
-static constexpr double kLog2E = 1.44269504088896340736;
-// ln 2 in two parts, of float32 and of float64.
-static constexpr double kLn2High = 0x1.62e430p-1, kLn2Low = -0x1.05c610p-29;
+// ln 2 in two parts of float64.
 static constexpr double kLn2HighOf64 = 0x1.62e42fefa39efp-1, kLn2LowOf64 = 0x1.abc9e3b39803fp-56;
 
 // Adding 1.5 * 2^23 to a float32 below 2^22 leaves its nearest integer in the low bits of the sum;

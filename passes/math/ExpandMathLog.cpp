@@ -43,9 +43,9 @@ static constexpr double kLog2Of64[] = {
     0x1.c6901fcdf8752p-4, -0x1.a616b2a0df88bp-4, 0x1.89e390ea39666p-4, -0x1.714e1558cbc01p-4,
     0x1.5c66a4a8d65f2p-4, -0x1.496d818dba820p-4, 0x1.3160a62b0aa28p-4, -0x1.194c53c768996p-4,
     0x1.286fc9ec87e2fp-4, -0x1.5a8da8eedb7aap-4, 0x1.2d1559b075c54p-4, -0x1.e1a9b680f7b7ap-6};
-// ln 2 in two parts, of float32 and of float64 (whose products with an exponent are exact).
-static constexpr double kLn2High = 0x1.62e430p-1, kLn2Low = -0x1.05c610p-29;
-static constexpr double kLn2HighOf64 = 0x1.62e42fefa3800p-1, kLn2LowOf64 = 0x1.ef35793c76730p-45;
+// ln 2 in two parts of float64, whose products with an exponent are exact.
+static constexpr double kShortLn2Of64 = 0x1.62e42fefa3800p-1,
+                        kRestOfLn2Of64 = 0x1.ef35793c76730p-45;
 static constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// For positive normal x.
@@ -83,9 +83,9 @@ static Value withSpecialCases(Formula &f, Value x, Value result) {
 
 static Value logOf(Formula &f, const DecomposedFloat &parts) {
   Value square = f.mul(parts.fraction, parts.fraction);
-  Value low = f.fma(parts.exponent, f.constant(f.pick(kLn2Low, kLn2LowOf64)), parts.fraction);
+  Value low = f.fma(parts.exponent, f.constant(f.pick(kLn2Low, kRestOfLn2Of64)), parts.fraction);
   Value sum = f.fma(square, f.polynomial(kLog, kLogOf64, parts.fraction), low);
-  return f.fma(parts.exponent, f.constant(f.pick(kLn2High, kLn2HighOf64)), sum);
+  return f.fma(parts.exponent, f.constant(f.pick(kLn2High, kShortLn2Of64)), sum);
 }
 
 Value tw::emitLog(Formula &f, Value x) {

@@ -8,6 +8,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
 #include "passes/analysis/LoopForms.h"
+#include "passes/analysis/PointerRoots.h"
 
 using namespace mlir;
 using namespace tw;
@@ -55,17 +56,6 @@ bool tw::simd::isStreamingStore(Operation *store) {
     return isSame ? WalkResult::interrupt() : WalkResult::advance();
   });
   return !result.wasInterrupted();
-}
-
-bool tw::simd::mayAlias(Value lhs, Value rhs) {
-  BlockArgument a = pointerArgument(lhs), b = pointerArgument(rhs);
-  if (!a || !b || a == b)
-    return true;
-  auto function = cast<func::FuncOp>(a.getOwner()->getParentOp());
-  auto isDisjoint = [&](BlockArgument argument) {
-    return bool(function.getArgAttr(argument.getArgNumber(), kArgDisjoint));
-  };
-  return !isDisjoint(a) && !isDisjoint(b);
 }
 
 static bool containsAliasingWrite(Operation *op, Value pointer) {

@@ -66,9 +66,6 @@ bool isStreamingStore(mlir::Operation *store);
 bool isFetchedAgain(tile::LoadOp load);
 /// About how many instructions an operation takes for a vector.
 int64_t operationCost(mlir::Operation *op);
-/// Returns true if a write through `lhs` can change what `rhs` reads, when both belong to one
-/// program.
-bool mayAlias(mlir::Value lhs, mlir::Value rhs);
 /// The kernel argument that a pointer is derived from; null when it cannot be told.
 mlir::BlockArgument pointerArgument(mlir::Value pointer);
 

@@ -75,7 +75,7 @@ def configure_and_build(check: str, build: pathlib.Path) -> None:
     if not (build / "build.ninja").exists():
         subprocess.run(
             ["cmake", "-S", ROOT, "-B", build, "-G", "Ninja", "-DCMAKE_C_COMPILER=clang-22",
-             "-DCMAKE_CXX_COMPILER=clang++-22", f"-DTILEWRIGHT_SANITIZE={CHECKS[check]}",
+             "-DCMAKE_CXX_COMPILER=clang++-22", f"-DTILEWRIGHT_SANITIZE={CHECKS[check]}", "-DTILEWRIGHT_UNITY=ON",
              f"-DPYTHON_EXECUTABLE={python}", f"-DPython_EXECUTABLE={python}"], check=True,
         )  # fmt: skip
     subprocess.run(["cmake", "--build", build], check=True)

@@ -18,13 +18,13 @@ bool tw::amd::hasMatrixInstruction(const BasicBlock &block) {
   return any_of(block, isMatrixInstruction);
 }
 
-static Intrinsic::ID idOf(const Instruction &instruction) {
+Intrinsic::ID tw::amd::intrinsicOf(const Instruction &instruction) {
   const auto *call = dyn_cast<IntrinsicInst>(&instruction);
   return call ? call->getIntrinsicID() : Intrinsic::not_intrinsic;
 }
 
 bool tw::amd::isDirectCopy(const Instruction &instruction) {
-  switch (idOf(instruction)) {
+  switch (intrinsicOf(instruction)) {
   case Intrinsic::amdgcn_raw_ptr_buffer_load_lds:
   case Intrinsic::amdgcn_global_load_lds:
   case Intrinsic::amdgcn_global_load_async_to_lds_b32:
@@ -37,7 +37,7 @@ bool tw::amd::isDirectCopy(const Instruction &instruction) {
 }
 
 bool tw::amd::isTransposedRead(const Instruction &instruction) {
-  Intrinsic::ID id = idOf(instruction);
+  Intrinsic::ID id = intrinsicOf(instruction);
   return id == Intrinsic::amdgcn_ds_read_tr16_b64 || id == Intrinsic::amdgcn_ds_load_tr16_b128;
 }
 

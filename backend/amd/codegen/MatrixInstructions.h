@@ -1,6 +1,7 @@
 // Matrix instructions in LLVM IR, how their operands come, and what orders the reads of these.
 #ifndef BACKEND_AMD_CODEGEN_MATRIXINSTRUCTIONS_H
 #define BACKEND_AMD_CODEGEN_MATRIXINSTRUCTIONS_H
+#include "llvm/IR/Intrinsics.h"
 
 namespace llvm {
 class BasicBlock;
@@ -8,6 +9,9 @@ class Instruction;
 } // namespace llvm
 
 namespace tw::amd {
+
+/// Returns the intrinsic that an instruction calls, or none.
+llvm::Intrinsic::ID intrinsicOf(const llvm::Instruction &instruction);
 
 bool isMatrixInstruction(const llvm::Instruction &instruction);
 bool hasMatrixInstruction(const llvm::BasicBlock &block);

@@ -21,11 +21,6 @@ struct Step {
 enum Group : uint32_t { kProducts = 8, kCopies = 0x20, kReads = 0x100 };
 } // namespace
 
-static Intrinsic::ID idOf(const Instruction &instruction) {
-  auto *call = dyn_cast<IntrinsicInst>(&instruction);
-  return call ? call->getIntrinsicID() : Intrinsic::not_intrinsic;
-}
-
 static void add(const Instruction &instruction, Step &step) {
   step.copies += tw::amd::isDirectCopy(instruction);
   step.reads += tw::amd::isSharedRead(instruction);
@@ -69,7 +64,7 @@ static bool isWait(Intrinsic::ID id) {
 /// Returns the first of the fences and waits in front of a barrier or a block's end.
 static Instruction *beforeWaits(Instruction *end) {
   for (Instruction *last = end->getPrevNode(); last; last = last->getPrevNode()) {
-    if (!isa<FenceInst>(last) && !isWait(idOf(*last)))
+    if (!isa<FenceInst>(last) && !isWait(tw::amd::intrinsicOf(*last)))
       break;
     end = last;
   }
@@ -80,7 +75,7 @@ static Instruction *beforeWaits(Instruction *end) {
 static void addSteps(BasicBlock &block, SmallVectorImpl<Step> &steps) {
   std::optional<Step> step; // none in front of the first barrier
   for (Instruction &instruction : block) {
-    bool isBarrier = idOf(instruction) == Intrinsic::amdgcn_s_barrier;
+    bool isBarrier = tw::amd::intrinsicOf(instruction) == Intrinsic::amdgcn_s_barrier;
     bool isEnd = isBarrier || instruction.isTerminator();
     if (isEnd && step && step->copies && step->products) {
       step->end = beforeWaits(&instruction);

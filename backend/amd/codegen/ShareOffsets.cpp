@@ -20,7 +20,7 @@ static constexpr uint32_t kConstants = 4096;
 
 namespace {
 /// A number of 32 bits as a sum that wraps around: values, each with its factor, and a constant.
-struct Sum {
+struct OffsetSum {
   std::map<Value *, uint32_t> factors;
   uint32_t constant = 0;
 };
@@ -35,7 +35,7 @@ struct Offset {
 } // namespace
 
 /// Adds a value times a factor to a sum.
-static void addTo(Sum &sum, Value *value, uint32_t factor, unsigned depth) {
+static void addTo(OffsetSum &sum, Value *value, uint32_t factor, unsigned depth) {
   Value *a, *b;
   const APInt *constant;
   constexpr unsigned most = 8; // of sums and products in one another
@@ -104,7 +104,7 @@ static void shareOffsets(Function &function) {
       if (!use)
         continue;
       auto *value = cast<Instruction>(use->get());
-      Sum sum;
+      OffsetSum sum;
       addTo(sum, value, 1, 0);
       SmallVector<Offset> &offsets = known[sum.factors];
       auto *user = cast<Instruction>(use->getUser());

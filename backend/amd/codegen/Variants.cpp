@@ -11,7 +11,7 @@ static void setCodeObjectVersion(llvm::Module &module) {
   module.setModuleFlag(llvm::Module::Error, "amdhsa_code_object_version", 500);
 }
 
-static constexpr ModulePass
+static constexpr tw::ModulePass
     kJoinLoopVectors = {"join-loop-vectors", "loops carry accumulators as vectors",
                         joinLoopVectors},
     kSetVersion = {"set-code-object-version", "code objects are of version 5",
@@ -47,9 +47,9 @@ static constexpr ModulePass
     kShareOffsets = {"share-offsets", "offsets that differ by constants are one value",
                      shareOffsets};
 
-static constexpr ModulePass kBeforeLlvm[] = {kSinkOffsets};
+static constexpr tw::ModulePass kBeforeLlvm[] = {kSinkOffsets};
 // Where code has 256 registers and no more, some of it spills with such vectors alone.
-static constexpr ModulePass kBeforeLlvmWithAccumulation[] = {kJoinLoopVectors, kSinkOffsets};
+static constexpr tw::ModulePass kBeforeLlvmWithAccumulation[] = {kJoinLoopVectors, kSinkOffsets};
 
 static constexpr PlacedPass kInCodeGenerator[] = {
     {"repeat-conditions", "branches compare scalars themselves",
@@ -71,9 +71,9 @@ static constexpr PlacedPass kInCodeGenerator[] = {
 //===-- With accumulation registers. Left alone, LLVM keeps accumulators there and moves them when
 //===-- anything else uses them. The others do, up to 256.
 
-static constexpr ModulePass kPlain[] = {kSetVersion,     kMarkAtomics,   kExpandDifferences,
-                                        kSeparateCopies, kScheduleSteps, kStoreBehind,
-                                        kMixHalves,      kForOccupancy};
+static constexpr tw::ModulePass kPlain[] = {kSetVersion,     kMarkAtomics,   kExpandDifferences,
+                                            kSeparateCopies, kScheduleSteps, kStoreBehind,
+                                            kMixHalves,      kForOccupancy};
 static constexpr FunctionAttribute kNoAccumulation[] = {{"amdgpu-agpr-alloc", "0"}};
 static constexpr CodeVariant kWithAccumulation[] = {
     {"vector-registers", kPlain, kNoAccumulation, {}},
@@ -82,13 +82,13 @@ static constexpr CodeVariant kWithAccumulation[] = {
 
 //===-- Without: fewer registers at a higher and higher cost in time.
 
-static constexpr ModulePass kFirst[] = {kSetVersion,     kMarkAtomics,    kExpandDifferences,
-                                        kSeparateCopies, kScheduleSteps,  kSplitBarriers,
-                                        kMixHalves,      kExchangeHalves, kAfterProducts};
-static constexpr ModulePass kRematerialized[] = {kSetVersion,     kMarkAtomics, kExpandDifferences,
-                                                 kSeparateCopies, kMixHalves,   kExchangeHalves,
-                                                 kShareOffsets,   kBeforeLoops, kGroupReads};
-static constexpr ModulePass kRematerializedInLoops[] = {
+static constexpr tw::ModulePass kFirst[] = {kSetVersion,     kMarkAtomics,    kExpandDifferences,
+                                            kSeparateCopies, kScheduleSteps,  kSplitBarriers,
+                                            kMixHalves,      kExchangeHalves, kAfterProducts};
+static constexpr tw::ModulePass kRematerialized[] = {
+    kSetVersion,     kMarkAtomics,  kExpandDifferences, kSeparateCopies, kMixHalves,
+    kExchangeHalves, kShareOffsets, kBeforeLoops,       kGroupReads};
+static constexpr tw::ModulePass kRematerializedInLoops[] = {
     kSetVersion,     kMarkAtomics,  kExpandDifferences, kSeparateCopies, kMixHalves,
     kExchangeHalves, kShareOffsets, kInLoops,           kGroupReads};
 static constexpr FunctionAttribute kFewestRegisters[] = {

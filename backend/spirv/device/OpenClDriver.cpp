@@ -13,10 +13,6 @@ using namespace tw::spirv;
 /// The loader of drivers, as distributions have it.
 static constexpr const char *kLoaders[] = {"libOpenCL.so.1", "libOpenCL.so"};
 
-static constexpr const char *kInstall =
-    "install one: pip install intel-opencl-rt intel-cmplr-lib-rt for processors, or "
-    "intel-opencl-icd of the distribution for Intel's GPUs; clinfo shows what the loader finds";
-
 static void bindObjects(gpu::SymbolLookup &lookup, OpenClFunctions &call) {
   lookup.bind("clGetPlatformIDs", call.platforms);
   lookup.bind("clGetPlatformInfo", call.platformFact);
@@ -219,9 +215,9 @@ std::shared_ptr<const OpenClDriver> spirv::openOpenCl(const OpenClSettings &sett
   const auto kind = RuntimeError::Kind::Device;
   if (driver->libraries.empty())
     error = {kind, Code::NoDriver, "no OpenCL driver can be opened: " + llvm::join(problems, "; "),
-             kInstall};
+             kInstallDriver};
   else if (others.empty())
-    error = {kind, Code::NoDriver, "there is no OpenCL driver on this machine", kInstall};
+    error = {kind, Code::NoDriver, "there is no OpenCL driver on this machine", kInstallDriver};
   else
     error = {kind, Code::NoGpu, "no OpenCL device runs kernels: " + llvm::join(others, "; "),
              "update the driver, or install another: SPIR-V comes with OpenCL 2.1 and newer"};

@@ -10,14 +10,12 @@ static constexpr auto kLaunch = RuntimeError::Kind::Launch, kDevice = RuntimeErr
 static constexpr const char
     *kSimulate = "run it with tw.device(\"$sim\"), which names the access and its source line",
     *kReport = "please report it with the kernel",
-    *kInstall = "install a driver: pip install intel-opencl-rt intel-cmplr-lib-rt for processors, "
-                "intel-opencl-icd of the distribution for Intel's GPUs; clinfo lists what there is",
     *kFewer = "use fewer warps (num_warps) or smaller tiles",
     *kRestart = "restart the process; if it happens again, look at the system's log";
 
 /// Meanings after "The OpenCL Specification", appendix "Error codes".
 static constexpr FailureRow kFailures[] = {
-    {-1, Code::NoGpu, kDevice, Blame::Call, "the platform has no device", kInstall},
+    {-1, Code::NoGpu, kDevice, Blame::Call, "the platform has no device", kInstallDriver},
     {-2, Code::GpuNotAvailable, kDevice, Blame::Call, "the device is not available",
      "look whether another process has it for itself"},
     {-3, Code::DriverCannotAssemble, kDevice, Blame::Call, "the driver has no compiler",
@@ -67,7 +65,7 @@ static constexpr FailureRow kFailures[] = {
     {-63, Code::BadGrid, kLaunch, Blame::Call, "the grid has more programs than the device takes",
      "use larger tiles, or launch the kernel several times"},
     {-1001, Code::NoDriver, kDevice, Blame::Call, "there is no OpenCL driver on this machine",
-     kInstall},
+     kInstallDriver},
 };
 
 constinit const FailureTable spirv::kOpenClFailures = {

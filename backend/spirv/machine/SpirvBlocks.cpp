@@ -2,6 +2,7 @@
 // ("Mapping Block Data to Invocations"), cl_intel_subgroup_2d_block_io, and "Supported 2D block I/O
 // variants" of the Intel Graphics Compiler.
 #include "backend/spirv/machine/SpirvBlocks.h"
+#include "backend/spirv/machine/SpirvMatrices.h"
 #include "ir/tile/Fragment.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
@@ -35,14 +36,6 @@ static constexpr Loads kLoads[] = {
     {BlockUse::B, 16, BlockForm::Transposed, 4, 8, 16, 16, 1},
     {BlockUse::B, 32, BlockForm::Transposed, 4, 8, 16, 16, 1},
 };
-
-/// " m0 m1": bits [first, end) of a dimension.
-static std::string bits(char dim, unsigned first, unsigned end) {
-  std::string text;
-  for (unsigned bit = first; bit < end; ++bit)
-    text += (" " + Twine(dim) + Twine(bit)).str();
-  return text;
-}
 
 /// Elements go to the lanes row after row, in groups of as many neighbours as lanes have of a row.
 /// Transposed, lanes have a row each.

@@ -52,10 +52,9 @@ static Type typeOf(MLIRContext &context, Element element) {
 
 static bool isInteger(Element element) { return element == Element::I8 || element == Element::U8; }
 
-/// " k0 k1": `count` bits of a dimension.
-static std::string bits(char dim, unsigned first, unsigned count) {
+std::string tw::spirv::bits(char dim, unsigned first, unsigned end) {
   std::string text;
-  for (unsigned bit = first; bit < first + count; ++bit)
+  for (unsigned bit = first; bit < end; ++bit)
     text += (" " + Twine(dim) + Twine(bit)).str();
   return text;
 }
@@ -79,9 +78,10 @@ static MatrixInstruction makeInstruction(MLIRContext &context, const SpirvArch &
   unsigned depthLanes = depth - packed, moreLanes = llvm::Log2_32(n) - depthLanes;
   unsigned rowLanes = std::min(moreLanes, rows);
   unsigned firstOfLanes = arch.loadsBlocks ? packed : 0;
-  std::string inComponent = bits('k', arch.loadsBlocks ? 0 : depthLanes, packed);
-  std::string acrossLanes = bits('k', firstOfLanes, depthLanes);
-  std::string registersOfA = inComponent + bits('m', rowLanes, rows - rowLanes);
+  unsigned firstPacked = arch.loadsBlocks ? 0 : depthLanes;
+  std::string inComponent = bits('k', firstPacked, firstPacked + packed);
+  std::string acrossLanes = bits('k', firstOfLanes, firstOfLanes + depthLanes);
+  std::string registersOfA = inComponent + bits('m', rowLanes, rows);
   std::string lanesOfA = acrossLanes + bits('m', 0, rowLanes);
   for (unsigned bit = rowLanes; bit < moreLanes; ++bit)
     lanesOfA += " -";

@@ -16,6 +16,9 @@ struct MatrixInstruction {
   tile::MmaAttr attribute;
 };
 
+/// " k0 k1": bits [first, end) of a dimension, as fragments have them.
+std::string bits(char dim, unsigned first, unsigned end);
+
 /// Those of a machine as passes see them, in the order of preference.
 llvm::SmallVector<tile::MmaAttr> matrixInstructions(mlir::MLIRContext &context,
                                                     const SpirvArch &arch);

@@ -1,5 +1,6 @@
 // Products that stores take from registers, one by one or added up by a loop.
 #include "ir/tile/ArgumentFacts.h"
+#include "passes/analysis/PointerRoots.h"
 #include "passes/simd/Scope.h"
 #include "passes/simd/product/DotPlan.h"
 

@@ -83,8 +83,8 @@ static void runGroup(SimtFunction &f, tile::InlineAsmOp op, ArrayRef<AsmValue> s
   SmallVector<Type> types;
   for (const AsmValue &result : results)
     types.append(pack / result.perRegister, registerType(f, result.element, result.perRegister));
-  auto code =
-      f.create<InlineAsmOp>(types, op.getText(), op.getConstraints(), op.getIsPure(), operands);
+  auto code = f.create<simt::InlineAsmOp>(types, op.getText(), op.getConstraints(), op.getIsPure(),
+                                          operands);
   auto word = code.getResults().begin();
   for (AsmValue &result : results)
     for (unsigned start = 0; start < pack; start += result.perRegister, ++word)

@@ -23,9 +23,8 @@ static constexpr double kErfSmallOf64[] = {
     0x1.565bcd0e6502dp-8,  -0x1.c02db3feeb579p-11, 0x1.f9a326c233146p-14, -0x1.f4d2561aeafd4p-17,
     0x1.b9e6509b9867dp-20, -0x1.5f6d925a0bc7ap-23, 0x1.fc4356498c2d9p-27, -0x1.4e607b41a6416p-30,
     0x1.7f072188e194dp-34, -0x1.29b9f1b3df556p-38};
-static constexpr double kLog2E = 1.44269504088896340736;
 static constexpr double kLog2EHigh = 0x1.715476p0, kLog2ELow = 0x1.4ae0bep-26; // of float32
-static constexpr double kLn2High = 0x1.62e42fefa39efp-1, kLn2Low = 0x1.abc9e3b39803fp-56;
+static constexpr double kLn2HighOf64 = 0x1.62e42fefa39efp-1, kLn2LowOf64 = 0x1.abc9e3b39803fp-56;
 
 /// 1 / x, within 1 unit.
 static Value inverse(LaneFormula &f, Value x) {
@@ -57,8 +56,8 @@ static Value expOfSquare(LaneFormula &f, Value a, RoundedExponent &n) {
     // The polynomial is more accurate than the machine's instruction, and the product needs that.
     return emitExp2NearZero(f, f.fma(lost, f.constant(kLog2EHigh), r));
   }
-  Value r = f.fma(n.integral, f.constant(-kLn2High), minus);
-  r = f.add(f.fma(n.integral, f.constant(-kLn2Low), r), lost);
+  Value r = f.fma(n.integral, f.constant(-kLn2HighOf64), minus);
+  r = f.add(f.fma(n.integral, f.constant(-kLn2LowOf64), r), lost);
   return emitExpNearZero(f, r);
 }
 

@@ -12,9 +12,6 @@ static constexpr float kTanhSmall[] = {-0x1.55553ep-2f, 0x1.1109bep-3f, -0x1.b89
                                        0x1.54c3c2p-6f, -0x1.828776p-8f};
 static constexpr float kSinhSmall[] = {0x1.555556p-3f, 0x1.1110e0p-7f, 0x1.a022bcp-13f,
                                        0x1.756c1ep-19f};
-static constexpr double kLog2E = 1.44269504088896340736;
-// ln 2 in two parts of float32.
-static constexpr double kLn2High = 0x1.62e430p-1, kLn2Low = -0x1.05c610p-29;
 // The largest exponent of exp2 whose result is finite.
 static constexpr double kLargestExponent = 0x1.fffffep6;
 

@@ -29,12 +29,12 @@ struct SplitConstant {
   double high, low, highOf64, lowOf64;
 };
 } // namespace
-static constexpr SplitConstant kHalfPi = {0x1.921fb6p0, -0x1.777a5cp-25, 0x1.921fb54442d18p0,
-                                          0x1.1a62633145c07p-54};
-static constexpr SplitConstant kPi = {0x1.921fb6p1, -0x1.777a5cp-24, 0x1.921fb54442d18p1,
-                                      0x1.1a62633145c07p-53};
-static constexpr SplitConstant kQuarterPi = {0x1.921fb6p-1, -0x1.777a5cp-26, 0x1.921fb54442d18p-1,
-                                             0x1.1a62633145c07p-55};
+static constexpr SplitConstant kSplitHalfPi = {0x1.921fb6p0, -0x1.777a5cp-25, 0x1.921fb54442d18p0,
+                                               0x1.1a62633145c07p-54};
+static constexpr SplitConstant kSplitPi = {0x1.921fb6p1, -0x1.777a5cp-24, 0x1.921fb54442d18p1,
+                                           0x1.1a62633145c07p-53};
+static constexpr SplitConstant kSplitQuarterPi = {0x1.921fb6p-1, -0x1.777a5cp-26,
+                                                  0x1.921fb54442d18p-1, 0x1.1a62633145c07p-55};
 
 /// constant - x.
 static Value subtractFrom(LaneFormula &f, const SplitConstant &constant, Value x) {
@@ -53,8 +53,8 @@ static Value angleInEighth(LaneFormula &f, Value b, Value a) {
   Value square = f.mul(z, z);
   Value tail = f.mul(f.mul(z, square), f.polynomial(kAtan, kAtanOf64, square));
   Value none = f.constant(0.0);
-  Value low = f.constant(f.pick(kQuarterPi.low, kQuarterPi.lowOf64));
-  Value high = f.constant(f.pick(kQuarterPi.high, kQuarterPi.highOf64));
+  Value low = f.constant(f.pick(kSplitQuarterPi.low, kSplitQuarterPi.lowOf64));
+  Value high = f.constant(f.pick(kSplitQuarterPi.high, kSplitQuarterPi.highOf64));
   Value angle = f.add(z, f.add(tail, f.select(isSteep, low, none)));
   return f.add(angle, f.select(isSteep, high, none));
 }
@@ -65,7 +65,7 @@ Value tw::simt::emitLaneAtan(LaneFormula &f, ArrayRef<Value> x) {
   Value bounded = f.atMost(a, f.pick(0x1p60, 0x1p500));
   Value isAbove = f.less(one, bounded);
   Value angle = angleInEighth(f, f.select(isAbove, one, bounded), f.select(isAbove, bounded, one));
-  return f.copySign(f.select(isAbove, subtractFrom(f, kHalfPi, angle), angle), x[0]);
+  return f.copySign(f.select(isAbove, subtractFrom(f, kSplitHalfPi, angle), angle), x[0]);
 }
 
 Value tw::simt::emitLaneAtan2(LaneFormula &f, ArrayRef<Value> yx) {
@@ -83,9 +83,9 @@ Value tw::simt::emitLaneAtan2(LaneFormula &f, ArrayRef<Value> yx) {
   b = f.select(isInfinite, f.select(f.equal(smaller, infinity), one, zero), b);
   a = f.select(isInfinite, one, f.select(f.equal(larger, zero), one, a));
   Value angle = angleInEighth(f, b, a);
-  angle = f.select(isAbove, subtractFrom(f, kHalfPi, angle), angle);
+  angle = f.select(isAbove, subtractFrom(f, kSplitHalfPi, angle), angle);
   Value isLeft = f.compareInt(arith::CmpIPredicate::slt, f.bits(yx[1]), f.integer(0));
-  angle = f.select(isLeft, subtractFrom(f, kPi, angle), angle);
+  angle = f.select(isLeft, subtractFrom(f, kSplitPi, angle), angle);
   Value result = f.copySign(angle, yx[0]);
   return f.select(f.isUnordered(yx[0], yx[1]), f.add(yx[0], yx[1]), result);
 }
@@ -108,7 +108,7 @@ static HalfAngle halfAngleOf(LaneFormula &f, Value a) {
 
 Value tw::simt::emitLaneAsin(LaneFormula &f, ArrayRef<Value> x) {
   HalfAngle half = halfAngleOf(f, f.absolute(x[0]));
-  Value large = subtractFrom(f, kHalfPi, f.add(half.angle, half.angle));
+  Value large = subtractFrom(f, kSplitHalfPi, f.add(half.angle, half.angle));
   return f.copySign(f.select(half.isLarge, large, half.angle), x[0]);
 }
 
@@ -116,7 +116,7 @@ Value tw::simt::emitLaneAcos(LaneFormula &f, ArrayRef<Value> x) {
   HalfAngle half = halfAngleOf(f, f.absolute(x[0]));
   Value isNegative = f.less(x[0], f.constant(0.0));
   Value twice = f.add(half.angle, half.angle);
-  Value large = f.select(isNegative, subtractFrom(f, kPi, twice), twice);
-  Value small = subtractFrom(f, kHalfPi, f.copySign(half.angle, x[0]));
+  Value large = f.select(isNegative, subtractFrom(f, kSplitPi, twice), twice);
+  Value small = subtractFrom(f, kSplitHalfPi, f.copySign(half.angle, x[0]));
   return f.select(half.isLarge, large, small);
 }

@@ -29,13 +29,13 @@ struct ScriptedPass : mlir::PassWrapper<ScriptedPass, mlir::OperationPass<mlir::
 
 /// The diagnostics of a failing pass over a module whose only function is at k.py:7, columns 5
 /// to 9.
-static std::vector<Diagnostic> runScript(std::function<void(mlir::ModuleOp)> script) {
+static std::vector<tw::Diagnostic> runScript(std::function<void(mlir::ModuleOp)> script) {
   std::shared_ptr<mlir::MLIRContext> context = acquireThreadContext();
   auto module = mlir::parseSourceString<mlir::ModuleOp>(
       R"(func.func @k() { return } loc("k.py":7:5 to 7:9))", context.get());
   mlir::PassManager pm(context.get());
   pm.addPass(std::make_unique<ScriptedPass>(std::move(script)));
-  std::vector<Diagnostic> diagnostics;
+  std::vector<tw::Diagnostic> diagnostics;
   EXPECT_FALSE(runPasses(pm, *module, diagnostics));
   if (isThreadContextAbandoned())
     (void)module.release();
@@ -45,7 +45,7 @@ static std::vector<Diagnostic> runScript(std::function<void(mlir::ModuleOp)> scr
 static mlir::Operation *kernelOf(mlir::ModuleOp module) { return &module.getBody()->front(); }
 
 TEST(PassRunTest, CodedErrorsAreTheUsers) {
-  std::vector<Diagnostic> diagnostics = runScript([](mlir::ModuleOp module) {
+  std::vector<tw::Diagnostic> diagnostics = runScript([](mlir::ModuleOp module) {
     auto error = emitCoded(kernelOf(module)->getLoc(), Code::UnsupportedOperation)
                  << "no such instruction here";
     error.attachNote() << "use smaller tiles";
@@ -61,7 +61,7 @@ TEST(PassRunTest, CodedErrorsAreTheUsers) {
 }
 
 TEST(PassRunTest, CodesAreNotReadFromText) {
-  std::vector<Diagnostic> diagnostics =
+  std::vector<tw::Diagnostic> diagnostics =
       runScript([](mlir::ModuleOp module) { kernelOf(module)->emitError("[TW0302] too large"); });
   ASSERT_EQ(diagnostics.size(), 1u);
   EXPECT_EQ(diagnostics[0].code, Code::CompilerFault);
@@ -69,7 +69,7 @@ TEST(PassRunTest, CodesAreNotReadFromText) {
 }
 
 TEST(PassRunTest, OtherErrorsAreTheCompilers) {
-  std::vector<Diagnostic> diagnostics =
+  std::vector<tw::Diagnostic> diagnostics =
       runScript([](mlir::ModuleOp module) { kernelOf(module)->emitError("illegal operation"); });
   ASSERT_EQ(diagnostics.size(), 1u);
   EXPECT_EQ(diagnostics[0].code, Code::CompilerFault);
@@ -78,13 +78,13 @@ TEST(PassRunTest, OtherErrorsAreTheCompilers) {
 }
 
 TEST(PassRunTest, SilentFailuresAreTheCompilers) {
-  std::vector<Diagnostic> diagnostics = runScript([](mlir::ModuleOp) {});
+  std::vector<tw::Diagnostic> diagnostics = runScript([](mlir::ModuleOp) {});
   ASSERT_EQ(diagnostics.size(), 1u);
   EXPECT_EQ(diagnostics[0].code, Code::CompilerFault);
 }
 
 TEST(PassRunTest, CodedRemarksAreKeptOthersAreNot) {
-  std::vector<Diagnostic> diagnostics = runScript([](mlir::ModuleOp module) {
+  std::vector<tw::Diagnostic> diagnostics = runScript([](mlir::ModuleOp module) {
     emitCodedRemark(kernelOf(module), Code::LayoutConversion) << "loads are gathers";
     kernelOf(module)->emitRemark("internal chatter");
     emitCoded(kernelOf(module), Code::UnsupportedOperation) << "stop";
@@ -107,7 +107,7 @@ TEST(PassRunTest, OnlyTheChosenPassesRunAndAreSeen) {
   options.begin = 1;
   options.end = 3;
   options.afterPass = [&](unsigned number, const mlir::Pass &) { seen.push_back(number); };
-  std::vector<Diagnostic> diagnostics;
+  std::vector<tw::Diagnostic> diagnostics;
   EXPECT_TRUE(runPasses(pm, *module, diagnostics, options));
   EXPECT_EQ(ran, (std::vector<unsigned>{1, 2}));
   EXPECT_EQ(seen, ran);
@@ -117,7 +117,7 @@ TEST(PassRunTest, OnlyTheChosenPassesRunAndAreSeen) {
 
 TEST(PassRunTest, CrashingPassLeavesTheThreadWorking) {
   for (int i = 0; i < 3; ++i) {
-    std::vector<Diagnostic> diagnostics = runScript([](mlir::ModuleOp) { raise(SIGSEGV); });
+    std::vector<tw::Diagnostic> diagnostics = runScript([](mlir::ModuleOp) { raise(SIGSEGV); });
     ASSERT_EQ(diagnostics.size(), 1u);
     EXPECT_EQ(diagnostics[0].code, Code::CompilerFault);
     EXPECT_EQ(runScript([](mlir::ModuleOp) {}).size(), 1u);

@@ -138,7 +138,7 @@ protected:
   CompileOptions options;
   DebugSettings debug;
   Artifact artifact;
-  std::vector<Diagnostic> diagnostics;
+  std::vector<tw::Diagnostic> diagnostics;
 };
 } // namespace
 
@@ -321,7 +321,7 @@ TEST_F(StageRunTest, RemarksOnTheCodeAreCollectedToo) {
   ASSERT_TRUE(compile());
   ASSERT_TRUE(inspect("asm"));
   ASSERT_EQ(diagnostics.size(), 2u);
-  for (const Diagnostic &diagnostic : diagnostics) {
+  for (const tw::Diagnostic &diagnostic : diagnostics) {
     EXPECT_EQ(diagnostic.code, Code::SpilledRegisters);
     EXPECT_EQ(diagnostic.hint, "use fewer");
     EXPECT_EQ(diagnostic.labels[0].span.line, 7);

@@ -5,14 +5,14 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/MLIRContext.h"
+#include "test/unit/ir/SharedBanks.h"
 #include <gtest/gtest.h>
 
 using namespace tw;
 using namespace tw::simt;
 using llvm::SmallVector;
 
-// 32 banks of 4 bytes, of which a lane accesses 16 at once.
-static constexpr tw::SharedBanks kBanks = {32, 4, 16};
+using tw::test::kBanks;
 
 namespace {
 struct CopyBuffers : testing::Test {

@@ -1,13 +1,13 @@
 // Reading matrices from shared memory gives every lane its registers, without bank conflicts.
 #include "ir/layout/MatrixAccess.h"
+#include "test/unit/ir/SharedBanks.h"
 #include "llvm/Support/MathExtras.h"
 #include <gtest/gtest.h>
 
 using namespace tw;
 using llvm::SmallVector;
 
-// 32 banks of 4 bytes, of which a lane accesses 16 at once.
-static constexpr tw::SharedBanks kBanks = {32, 4, 16};
+using tw::test::kBanks;
 
 namespace {
 /// What the instruction does (PTX ISA, ldmatrix), on the elements at the offsets of a buffer: lane

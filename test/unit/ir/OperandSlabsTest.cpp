@@ -5,11 +5,11 @@
 using namespace tw;
 
 namespace {
-struct Case {
+struct SlabCase {
   int64_t rows, columns; // of the tile
   unsigned dim, elementBytes, span;
 };
-constexpr Case kCases[] = {
+constexpr SlabCase kSlabCases[] = {
     {64, 64, 1, 2, 128},   {128, 32, 1, 2, 64}, {64, 16, 1, 2, 32},   {16, 8, 1, 2, 16},
     {64, 128, 0, 2, 128},  {32, 64, 0, 2, 64},  {64, 256, 1, 1, 128}, {64, 32, 1, 4, 128},
     {256, 128, 1, 2, 128}, {8, 16, 0, 2, 16},
@@ -22,7 +22,7 @@ uint64_t swizzled(uint64_t address, unsigned span) {
 } // namespace
 
 TEST(OperandSlabs, PutsEachElementWhereItIsRead) {
-  for (const Case &each : kCases) {
+  for (const SlabCase &each : kSlabCases) {
     int64_t shape[] = {each.rows, each.columns};
     auto slabs = slabsFor(shape, each.dim, each.elementBytes, 128);
     ASSERT_TRUE(slabs);
@@ -43,7 +43,7 @@ TEST(OperandSlabs, PutsEachElementWhereItIsRead) {
 }
 
 TEST(OperandSlabs, RecognizesItsBuffersAndNoOthers) {
-  for (const Case &each : kCases) {
+  for (const SlabCase &each : kSlabCases) {
     int64_t shape[] = {each.rows, each.columns};
     LinearLayout buffer = bufferOf(*slabsFor(shape, each.dim, each.elementBytes, 128), shape);
     auto found = slabsOf(buffer, each.elementBytes, 128);

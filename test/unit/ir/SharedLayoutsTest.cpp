@@ -1,5 +1,6 @@
 // Buffers in shared memory: bijections, vectors where there are any, no bank conflicts.
 #include "RandomLayouts.h"
+#include "test/unit/ir/SharedBanks.h"
 #include <set>
 
 using namespace tw;
@@ -7,8 +8,7 @@ using llvm::SmallVector;
 
 using SharedLayouts = RandomLayouts;
 
-// 32 banks of 4 bytes, of which a lane accesses 16 at once.
-static constexpr tw::SharedBanks kBanks = {32, 4, 16};
+using tw::test::kBanks;
 
 static void expectBijection(const LinearLayout &buffer) {
   EXPECT_TRUE(buffer.isSurjective() && buffer.isInjective()) << buffer.text();

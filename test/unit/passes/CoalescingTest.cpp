@@ -1,13 +1,13 @@
 // Registers that one access covers: their addresses are consecutive, and no wider groups are
 // claimed than the facts allow.
 #include "passes/simt/layout/Coalescing.h"
-#include "ir/RegisterDialects.h"
 #include "ir/tile/Tile.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
 #include "passes/simt/LayoutRules.h"
+#include "test/unit/passes/TileContext.h"
 #include <gtest/gtest.h>
 
 using namespace tw;
@@ -17,10 +17,7 @@ using namespace mlir;
 namespace {
 /// The groups of an access to row-major f16 tiles of 8 x 64 whose rows are `stride` elements apart.
 VectorAccess accessWith(const LinearLayout &layout, int64_t stride, int64_t addressDivisibility) {
-  DialectRegistry registry;
-  registerTileDialects(registry);
-  MLIRContext context(registry, MLIRContext::Threading::DISABLED);
-  context.loadAllAvailableDialects();
+  std::unique_ptr<MLIRContext> context = test::makeTileContext();
   std::string text = R"(
     func.func @f(%p: !tile.ptr<f16> {tile.divisibility = DIV : i64}) -> tensor<8x64x!tile.ptr<f16>> {
       %r = tile.arange 0 to 8 : tensor<8xi32>
@@ -38,7 +35,7 @@ VectorAccess accessWith(const LinearLayout &layout, int64_t stride, int64_t addr
     })";
   text.replace(text.find("DIV"), 3, std::to_string(addressDivisibility));
   text.replace(text.find("STRIDE"), 6, std::to_string(stride));
-  auto module = parseSourceString<ModuleOp>(text, &context);
+  auto module = parseSourceString<ModuleOp>(text, context.get());
   auto function = *module->getOps<func::FuncOp>().begin();
   Value ptr = function.getBody().front().getTerminator()->getOperand(0);
   return vectorAccess(IndexFacts(function), ptr, {}, layout, 128);

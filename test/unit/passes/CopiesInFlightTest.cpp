@@ -2,7 +2,6 @@
 // copy incomplete that it is for, and beside the verifier, which finds every access of a slot into
 // which a copy is in flight; and loops beside each other do not share their counts.
 #include "passes/analysis/CopiesInFlight.h"
-#include "ir/RegisterDialects.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -12,6 +11,7 @@
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
 #include "test/unit/DrawnSeed.h"
+#include "test/unit/passes/TileContext.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include <gtest/gtest.h>
 #include <numeric>
@@ -23,15 +23,6 @@ using namespace tw::simt;
 using namespace mlir;
 
 namespace {
-std::unique_ptr<MLIRContext> makeContext() {
-  DialectRegistry registry;
-  registerTileDialects(registry);
-  registry.insert<LLVM::LLVMDialect>();
-  auto context = std::make_unique<MLIRContext>(registry, MLIRContext::Threading::DISABLED);
-  context->loadAllAvailableDialects();
-  return context;
-}
-
 /// A kernel as text: copies, commits and waits in random loops and branches.
 class Programs {
 public:
@@ -206,7 +197,7 @@ struct SlotExecution : Path {
 };
 
 SmallVector<unsigned> countsOf(const std::string &body) {
-  auto context = makeContext();
+  auto context = test::makeTileContext<LLVM::LLVMDialect>();
   auto module =
       parseSourceString<ModuleOp>(Programs::header() + body + "return\n}\n", context.get());
   SmallVector<unsigned> counts;
@@ -218,7 +209,7 @@ SmallVector<unsigned> countsOf(const std::string &body) {
 
 TEST(CopiesInFlight, NeverLeavesAnAwaitedCopyIncomplete) {
   unsigned seed = test::drawnSeed();
-  auto context = makeContext();
+  auto context = test::makeTileContext<LLVM::LLVMDialect>();
   for (unsigned round = 0; round < 1000 && !testing::Test::HasFailure(); ++round) {
     SCOPED_TRACE("seed " + std::to_string(seed + round));
     Programs programs(seed + round);
@@ -237,7 +228,7 @@ TEST(CopiesInFlight, NeverLeavesAnAwaitedCopyIncomplete) {
 
 TEST(CopiesInFlight, EveryAccessOfWhatIsInFlightIsAnError) {
   unsigned seed = test::drawnSeed(), numRight = 0, numWrong = 0;
-  auto context = makeContext();
+  auto context = test::makeTileContext<LLVM::LLVMDialect>();
   for (unsigned round = 0; round < 1000 && !testing::Test::HasFailure(); ++round) {
     SCOPED_TRACE("seed " + std::to_string(seed + round));
     std::string text = SlotPrograms(seed + round).make();
@@ -295,7 +286,7 @@ static std::string ringLoop(int slots, int distance, int pending, bool isInner) 
 }
 
 TEST(CopiesInFlight, ARingIsRightWithItsWaitAndWrongWithAWeakerOne) {
-  auto context = makeContext();
+  auto context = test::makeTileContext<LLVM::LLVMDialect>();
   for (int slots = 2; slots <= 5; ++slots)
     for (int distance = 1; distance < slots; ++distance)
       for (int pending = 0; pending <= distance; ++pending)

@@ -1,11 +1,11 @@
 // Facts of index and pointer tiles: each case states what a line of Tile IR must be known to do.
-#include "ir/RegisterDialects.h"
 #include "ir/tile/Tile.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
 #include "passes/analysis/IndexFacts.h"
+#include "test/unit/passes/TileContext.h"
 #include <gtest/gtest.h>
 
 using namespace tw;
@@ -13,13 +13,10 @@ using namespace tw;
 namespace {
 /// Parses a function body that ends in `return %x` and answers how %x changes along a dimension.
 AxisChange changeOf(const std::string &body, const std::string &type, unsigned dim) {
-  mlir::DialectRegistry registry;
-  registerTileDialects(registry);
-  mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
-  context.loadAllAvailableDialects();
+  std::unique_ptr<mlir::MLIRContext> context = test::makeTileContext();
   std::string text = "func.func @f(%p: !tile.ptr<f32>, %n: i32) -> " + type + " {\n" + body +
                      "\n return %x : " + type + "\n}";
-  auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(text, context.get());
   if (!module) {
     ADD_FAILURE() << "does not parse: " << text;
     return {};

@@ -1,29 +1,21 @@
 // Facts of groups of neighbours: single cases that wide accesses depend on are known as well as
 // possible.
 #include "passes/analysis/IndexFacts.h"
-#include "ir/RegisterDialects.h"
 #include "ir/tile/Tile.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
+#include "test/unit/passes/TileContext.h"
 #include <gtest/gtest.h>
 
 using namespace tw;
 using namespace mlir;
 
 namespace {
-std::unique_ptr<MLIRContext> makeContext() {
-  DialectRegistry registry;
-  registerTileDialects(registry);
-  auto context = std::make_unique<MLIRContext>(registry, MLIRContext::Threading::DISABLED);
-  context->loadAllAvailableDialects();
-  return context;
-}
-
 /// The facts of %x, a tile or scalar of `type`, along `dim`.
 AxisFacts factsOf(const std::string &body, const std::string &type, unsigned dim = 0) {
-  std::unique_ptr<MLIRContext> context = makeContext();
+  std::unique_ptr<MLIRContext> context = test::makeTileContext();
   std::string text = "func.func @f(%p: !tile.ptr<f32> {tile.divisibility = 16 : i64}, %n: i32,"
                      " %m: i32 {tile.divisibility = 16 : i64}) -> " +
                      type +

@@ -1,5 +1,4 @@
 // Random index arithmetic, executed beside its facts: no field of any fact may claim too much.
-#include "ir/RegisterDialects.h"
 #include "ir/tile/ArgumentFacts.h"
 #include "ir/tile/Tile.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -10,6 +9,7 @@
 #include "mlir/IR/MLIRContext.h"
 #include "passes/analysis/IndexFacts.h"
 #include "test/unit/DrawnSeed.h"
+#include "test/unit/passes/TileContext.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ using namespace mlir;
 namespace {
 constexpr int64_t kPointeeBytes = 4;
 
-//===-- Execution ----------------------------------------------------------------------------===//
+//===-- CheckedRun ----------------------------------------------------------------------------===//
 
 /// The elements of a value in one execution: integers with their sign, addresses in bytes.
 struct Number {
@@ -41,10 +41,10 @@ int64_t fitted(__int128 exact, unsigned bits) { return llvm::SignExtend64(uint64
 uint64_t asUnsigned(int64_t value, unsigned bits) { return uint64_t(value) & llvm::maxUIntN(bits); }
 
 /// Executes a function, and checks the facts of each value whenever it is computed.
-class Execution {
+class CheckedRun {
 public:
-  Execution(func::FuncOp function, ArrayRef<int64_t> arguments, int64_t program,
-            int64_t numPrograms)
+  CheckedRun(func::FuncOp function, ArrayRef<int64_t> arguments, int64_t program,
+             int64_t numPrograms)
       : facts(function), program(program), numPrograms(numPrograms), base(arguments.back()) {
     for (auto [argument, value] : llvm::zip(function.getArguments(), arguments))
       define(argument, {{value}});
@@ -79,7 +79,7 @@ private:
 
 bool isPointer(Type type) { return isa<tile::PtrType>(tile::elementTypeOf(type)); }
 
-int64_t Execution::divided(Operation *op, int64_t lhs, int64_t rhs, Number &result) {
+int64_t CheckedRun::divided(Operation *op, int64_t lhs, int64_t rhs, Number &result) {
   unsigned bits = integerBits(op->getResult(0).getType());
   bool isUndefined = rhs == 0 || (rhs == -1 && lhs == llvm::minIntN(bits));
   result.isPoison |= isUndefined;
@@ -94,7 +94,7 @@ int64_t Execution::divided(Operation *op, int64_t lhs, int64_t rhs, Number &resu
       .Case<arith::RemUIOp>([&](auto) { return fitted(left % right, bits); });
 }
 
-int64_t Execution::element(Operation *op, ArrayRef<int64_t> operands, Number &result) {
+int64_t CheckedRun::element(Operation *op, ArrayRef<int64_t> operands, Number &result) {
   unsigned bits = integerBits(op->getResult(0).getType());
   unsigned from = integerBits(op->getOperand(0).getType());
   int64_t lhs = operands[0], rhs = operands.size() > 1 ? operands[1] : 0;
@@ -136,7 +136,7 @@ int64_t Execution::element(Operation *op, ArrayRef<int64_t> operands, Number &re
       .Default([&](Operation *) { return divided(op, lhs, rhs, result); });
 }
 
-Number Execution::elementwise(Operation *op) {
+Number CheckedRun::elementwise(Operation *op) {
   Number result;
   for (Value operand : op->getOperands())
     result.inherit(values[operand]);
@@ -155,7 +155,7 @@ Number Execution::elementwise(Operation *op) {
 }
 
 /// Reads each element of the result where `getSourceDims` says; reshapes keep their order.
-Number Execution::rearranged(tile::ShapeOp op) {
+Number CheckedRun::rearranged(tile::ShapeOp op) {
   const Number &from = values[op->getOperand(0)];
   std::optional<SmallVector<int>> dims = op.getSourceDims();
   if (!dims)
@@ -180,7 +180,7 @@ Number Execution::rearranged(tile::ShapeOp op) {
   return result;
 }
 
-Number Execution::compute(Operation *op) {
+Number CheckedRun::compute(Operation *op) {
   return llvm::TypeSwitch<Operation *, Number>(op)
       .Case([&](arith::ConstantOp constant) -> Number {
         if (auto splat = dyn_cast<SplatElementsAttr>(constant.getValue()))
@@ -200,7 +200,7 @@ Number Execution::compute(Operation *op) {
       .Default([&](Operation *) { return elementwise(op); });
 }
 
-void Execution::run(scf::ForOp loop) {
+void CheckedRun::run(scf::ForOp loop) {
   auto only = [&](Value scalar) { return values[scalar].elements[0]; };
   SmallVector<Number> carried;
   for (Value init : loop.getInitArgs())
@@ -223,7 +223,7 @@ void Execution::run(scf::ForOp loop) {
   }
 }
 
-void Execution::run(Block &block) {
+void CheckedRun::run(Block &block) {
   for (Operation &op : block)
     if (auto loop = dyn_cast<scf::ForOp>(op))
       run(loop);
@@ -235,8 +235,8 @@ void Execution::run(Block &block) {
 
 /// Checks one row of elements against the facts along their dimension. Where a sign was lost, a
 /// group that begins at no multiple of its size may contain -1 and 0.
-void Execution::checkAxis(AxisFacts axis, ArrayRef<int64_t> row, int64_t bytes, unsigned bits,
-                          bool hasLostSign) {
+void CheckedRun::checkAxis(AxisFacts axis, ArrayRef<int64_t> row, int64_t bytes, unsigned bits,
+                           bool hasLostSign) {
   if (hasLostSign)
     axis.run = std::min(axis.run, std::max<int64_t>(1, axis.divisibility / bytes));
   for (int64_t i = 0; i < int64_t(row.size()); ++i) {
@@ -260,7 +260,7 @@ void Execution::checkAxis(AxisFacts axis, ArrayRef<int64_t> row, int64_t bytes, 
 }
 
 /// Returns true if `rest`, less some element of each leaf from `numTaken` on, is in the bounds.
-bool Execution::isInForm(const LinearForm &form, __int128 rest, unsigned numTaken, int64_t unit) {
+bool CheckedRun::isInForm(const LinearForm &form, __int128 rest, unsigned numTaken, int64_t unit) {
   if (numTaken == form.terms.size())
     return rest >= __int128(form.low) * unit && rest <= __int128(form.high) * unit;
   const LinearForm::Term &term = form.terms[numTaken];
@@ -270,7 +270,7 @@ bool Execution::isInForm(const LinearForm &form, __int128 rest, unsigned numTake
   });
 }
 
-void Execution::checkForm(const LinearForm &form, const Number &number, int64_t unit) {
+void CheckedRun::checkForm(const LinearForm &form, const Number &number, int64_t unit) {
   bool hasTiles = llvm::any_of(
       form.terms, [](auto &term) { return isa<RankedTensorType>(term.leaf.getType()); });
   for (int64_t element : number.elements)
@@ -281,7 +281,7 @@ void Execution::checkForm(const LinearForm &form, const Number &number, int64_t 
     EXPECT_TRUE(isInForm(first, number.elements[0], 0, unit)) << "first of the sum";
 }
 
-void Execution::check(Value value, const Number &number) {
+void CheckedRun::check(Value value, const Number &number) {
   unsigned bits = integerBits(value.getType());
   if (number.isPoison || bits == 1)
     return;
@@ -563,16 +563,13 @@ Value Expressions::arithmetic() {
 
 TEST(IndexFacts, NeverContradictsRandomArithmetic) {
   unsigned seed = test::drawnSeed(), numChecked = 0;
-  DialectRegistry registry;
-  registerTileDialects(registry);
-  MLIRContext context(registry, MLIRContext::Threading::DISABLED);
-  context.loadAllAvailableDialects();
+  std::unique_ptr<MLIRContext> context = test::makeTileContext();
   constexpr unsigned kNumExpressions = 100'000;
   for (unsigned round = 0; numChecked < kNumExpressions && !testing::Test::HasFailure(); ++round) {
     SCOPED_TRACE("seed " + std::to_string(seed + round));
-    Expressions expressions(seed + round, &context);
-    numChecked += Execution(expressions.function, expressions.arguments, expressions.program,
-                            expressions.numPrograms)
+    Expressions expressions(seed + round, context.get());
+    numChecked += CheckedRun(expressions.function, expressions.arguments, expressions.program,
+                             expressions.numPrograms)
                       .numChecked();
     if (testing::Test::HasFailure())
       expressions.function.dump();

@@ -1,6 +1,5 @@
 // Offsets and barriers of random kernels: run thread by thread, no two accesses race, every read
 // finds what its buffer was written last, and no barrier of straight code could go.
-#include "ir/RegisterDialects.h"
 #include "ir/simt/Simt.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -12,6 +11,7 @@
 #include "mlir/Pass/PassManager.h"
 #include "passes/Passes.h"
 #include "test/unit/DrawnSeed.h"
+#include "test/unit/passes/TileContext.h"
 #include <gtest/gtest.h>
 #include <map>
 #include <random>
@@ -106,8 +106,8 @@ struct Access {
 
 /// Runs a scheduled kernel on 64 threads and checks each access against those since the last
 /// barrier.
-struct Execution {
-  explicit Execution(std::mt19937_64 &random, Operation *ignored)
+struct TrackedRun {
+  explicit TrackedRun(std::mt19937_64 &random, Operation *ignored)
       : random(random), ignored(ignored) {}
   std::mt19937_64 &random;
   Operation *ignored; // a barrier that is left out
@@ -172,13 +172,9 @@ protected:
   unsigned seed = test::drawnSeed();
   std::mt19937_64 random{seed};
   ::testing::ScopedTrace trace{__FILE__, __LINE__, "seed " + std::to_string(seed)};
-  DialectRegistry registry;
-  std::unique_ptr<MLIRContext> context;
+  std::unique_ptr<MLIRContext> context = test::makeTileContext();
 
   void SetUp() override {
-    registerTileDialects(registry);
-    context = std::make_unique<MLIRContext>(registry, MLIRContext::Threading::DISABLED);
-    context->loadAllAvailableDialects();
     context->getDiagEngine().registerHandler([](Diagnostic &) { return success(); });
   }
   OwningOpRef<ModuleOp> schedule(const std::string &text) {
@@ -190,8 +186,8 @@ protected:
       return nullptr;
     return module;
   }
-  Execution execute(ModuleOp module, Operation *ignored = nullptr) {
-    Execution run(random, ignored);
+  TrackedRun execute(ModuleOp module, Operation *ignored = nullptr) {
+    TrackedRun run(random, ignored);
     run.run((*module.getOps<func::FuncOp>().begin()).getBody().front());
     return run;
   }
@@ -209,7 +205,7 @@ TEST_F(SharedSchedule, HasNoRacesAndKeepsEveryBuffer) {
     auto buffers = (*module)->getAttrOfType<ArrayAttr>(kSharedBuffers);
     numShared += bytes < int64_t(buffers.size() * kElements * 8);
     for (unsigned path = 0; path < 6; ++path) {
-      Execution run = execute(*module);
+      TrackedRun run = execute(*module);
       ASSERT_EQ(run.races, 0u) << text;
       ASSERT_EQ(run.lost, 0u) << text;
     }

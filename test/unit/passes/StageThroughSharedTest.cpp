@@ -1,6 +1,5 @@
 // Operations on tiles of random layouts become what the stage scheduled allows, whatever the
 // layouts.
-#include "ir/RegisterDialects.h"
 #include "ir/simt/Simt.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -10,6 +9,7 @@
 #include "mlir/Pass/PassManager.h"
 #include "passes/Passes.h"
 #include "test/unit/ir/RandomLayouts.h"
+#include "test/unit/passes/TileContext.h"
 
 using namespace mlir;
 using namespace tw;
@@ -18,14 +18,8 @@ using namespace tw::simt;
 namespace {
 class StageRandomLayouts : public RandomLayouts {
 protected:
-  DialectRegistry registry;
-  std::unique_ptr<MLIRContext> context;
+  std::unique_ptr<MLIRContext> context = test::makeTileContext();
 
-  void SetUp() override {
-    registerTileDialects(registry);
-    context = std::make_unique<MLIRContext>(registry, MLIRContext::Threading::DISABLED);
-    context->loadAllAvailableDialects();
-  }
   std::string text(Type type) {
     std::string result;
     llvm::raw_string_ostream(result) << type;

@@ -1,12 +1,12 @@
 // Addresses are read as multiples of strides along dimensions, and masks as limits of indices.
 #include "passes/analysis/StridedTile.h"
-#include "ir/RegisterDialects.h"
 #include "ir/tile/Tile.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
+#include "test/unit/passes/TileContext.h"
 #include <gtest/gtest.h>
 
 using namespace tw;
@@ -46,10 +46,7 @@ std::string textOf(const Polynomial &polynomial) {
 class Kernel {
 public:
   explicit Kernel(const std::string &body) {
-    DialectRegistry registry;
-    registerTileDialects(registry);
-    context = std::make_unique<MLIRContext>(registry, MLIRContext::Threading::DISABLED);
-    context->loadAllAvailableDialects();
+    context = test::makeTileContext();
     std::string text =
         "func.func @f(%p: !tile.ptr<f32>, %n: i32 {tile.nonnegative}, %s: i32, %w: i64) {\n"
         "%r = tile.arange 0 to 16 : tensor<16xi32>\n"

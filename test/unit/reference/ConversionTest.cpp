@@ -3,9 +3,6 @@
 
 using namespace tw::test;
 
-static std::string tileType(size_t count, const std::string &type) {
-  return "tensor<" + std::to_string(count) + "x" + type + ">";
-}
 template <typename Result, typename Input>
 static std::vector<Result> convert(const std::string &operation, const std::string &from,
                                    const std::string &to, std::vector<Input> &input,

@@ -11,9 +11,6 @@ template <typename T> const char *irTypeOf() {
     return "f16";
   return sizeof(T) == 4 ? "f32" : "f64";
 }
-std::string tileType(size_t count, const std::string &type) {
-  return "tensor<" + std::to_string(count) + "x" + type + ">";
-}
 
 /// Random magnitudes over the whole range of the type, not only near its largest numbers.
 template <typename Case> class FloatTest : public testing::Test {

@@ -45,6 +45,11 @@ std::string elementwiseText(const std::string &operation,
                             const std::vector<std::string> &inputTypes,
                             const std::string &resultType, size_t count);
 
+/// "tensor<8xf32>".
+inline std::string tileType(size_t count, const std::string &type) {
+  return "tensor<" + std::to_string(count) + "x" + type + ">";
+}
+
 /// Runs `operation` on vectors of equal length and returns the results.
 template <typename Result, typename... Inputs>
 std::vector<Result>

@@ -7,10 +7,6 @@ using namespace tw;
 using namespace tw::test;
 using Kind = RuntimeError::Kind;
 
-static bool contains(const std::string &text, const std::string &part) {
-  return text.find(part) != std::string::npos;
-}
-
 TEST_F(CudaTest, WithoutALibraryTheReportSaysWhatToInstall) {
   EXPECT_EQ(gpu::openDriver(nvidia::cudaDriver(), "/nowhere/libcuda.so.1", error), nullptr);
   EXPECT_EQ(error.code, Code::NoDriver);
@@ -63,16 +59,6 @@ TEST_F(CudaTest, OldGpusAreRefused) {
   EXPECT_TRUE(contains(error.message, "cuda:0 (Double 0) has compute capability 7.5"))
       << error.message;
 }
-
-namespace {
-/// A call of the driver that fails, and the report it becomes.
-struct FailureCase {
-  const char *words;
-  Code code;
-  const char *part;
-  Kind kind = Kind::Device;
-};
-} // namespace
 
 static constexpr FailureCase kLoadFailures[] = {
     {"fail=cuDevicePrimaryCtxRetain:2", Code::GpuMemoryFull, "no memory left"},

@@ -26,6 +26,18 @@ inline std::vector<LaunchArgument> threeArguments(uint64_t address = 0x000033445
   return arguments;
 }
 
+inline bool contains(const std::string &text, const std::string &part) {
+  return text.find(part) != std::string::npos;
+}
+
+/// A call of the driver that fails, and the report it becomes.
+struct FailureCase {
+  const char *words;
+  Code code;
+  const char *part;
+  RuntimeError::Kind kind = RuntimeError::Kind::Device;
+};
+
 class DriverTest : public testing::Test {
 protected:
   /// Opens the double, whose own functions begin with `prefix`, and forgets what it was told.

@@ -9,10 +9,6 @@ using namespace tw;
 using namespace tw::test;
 using Kind = RuntimeError::Kind;
 
-static bool contains(const std::string &text, const std::string &part) {
-  return text.find(part) != std::string::npos;
-}
-
 TEST_F(HipTest, WithoutALibraryTheReportSaysWhatToInstall) {
   EXPECT_EQ(gpu::openDriver(amd::hipDriver(), "/nowhere/libamdhip64.so", error), nullptr);
   EXPECT_EQ(error.code, Code::NoDriver);
@@ -157,16 +153,6 @@ TEST_F(HipTest, NumbersOutOfRangeNameTheGpusThatAreThere) {
   EXPECT_EQ(error.code, Code::NoSuchGpu);
   EXPECT_TRUE(contains(error.hint, "hip:0 to hip:1")) << error.hint;
 }
-
-namespace {
-/// A call of the runtime that fails, and the report it becomes.
-struct FailureCase {
-  const char *words;
-  Code code;
-  const char *part;
-  Kind kind = Kind::Device;
-};
-} // namespace
 
 static constexpr FailureCase kFailures[] = {
     {"fail=hipModuleLoadDataEx:2", Code::GpuMemoryFull, "loading kernel number"},

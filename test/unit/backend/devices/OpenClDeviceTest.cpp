@@ -6,10 +6,6 @@
 using namespace tw;
 using namespace tw::test;
 
-static bool contains(const std::string &text, const std::string &part) {
-  return text.find(part) != std::string::npos;
-}
-
 /// The arguments, and an array of it that the launch describes.
 static std::vector<LaunchArgument> argumentsOf(std::vector<int32_t> &array) {
   std::vector<LaunchArgument> arguments = threeArguments(uint64_t(array.data()));

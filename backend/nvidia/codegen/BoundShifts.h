@@ -1,6 +1,6 @@
 // Keeps the code generator from cutting the amounts of shifts to 32 bits.
-#ifndef BACKEND_NVIDIA_BOUNDSHIFTS_H
-#define BACKEND_NVIDIA_BOUNDSHIFTS_H
+#ifndef BACKEND_NVIDIA_CODEGEN_BOUNDSHIFTS_H
+#define BACKEND_NVIDIA_CODEGEN_BOUNDSHIFTS_H
 
 namespace llvm {
 class Module;

@@ -1,6 +1,6 @@
 // The registers that a thread may have and other options of launches, and remarks on what was
 // done to keep within the registers.
-#include "backend/amd/codegen/RegisterLimits.h"
+#include "backend/amd/RegisterLimits.h"
 #include "backend/compile/Compiler.h"
 #include "backend/gpu/DescribeTarget.h"
 #include "backend/gpu/GpuCode.h"

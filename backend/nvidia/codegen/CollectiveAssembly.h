@@ -1,6 +1,6 @@
 // Keeps LLVM from dividing the threads that execute an instruction of a whole warp together.
-#ifndef BACKEND_NVIDIA_COLLECTIVEASSEMBLY_H
-#define BACKEND_NVIDIA_COLLECTIVEASSEMBLY_H
+#ifndef BACKEND_NVIDIA_CODEGEN_COLLECTIVEASSEMBLY_H
+#define BACKEND_NVIDIA_CODEGEN_COLLECTIVEASSEMBLY_H
 
 namespace llvm {
 class Module;

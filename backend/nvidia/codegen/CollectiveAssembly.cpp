@@ -1,5 +1,5 @@
 // Keeps LLVM from dividing the threads that execute an instruction of a whole warp together.
-#include "backend/nvidia/CollectiveAssembly.h"
+#include "backend/nvidia/codegen/CollectiveAssembly.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/InstIterator.h"

@@ -1,5 +1,5 @@
 // Lets kernels read parameters that are passed by value where they lie.
-#include "backend/nvidia/GridConstants.h"
+#include "backend/nvidia/codegen/GridConstants.h"
 #include "llvm/IR/Module.h"
 
 using namespace llvm;

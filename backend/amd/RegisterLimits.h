@@ -1,7 +1,7 @@
 // The registers that a thread may have and other options of launches, and remarks on what was
 // done to keep within the registers.
-#ifndef BACKEND_AMD_CODEGEN_REGISTERLIMITS_H
-#define BACKEND_AMD_CODEGEN_REGISTERLIMITS_H
+#ifndef BACKEND_AMD_REGISTERLIMITS_H
+#define BACKEND_AMD_REGISTERLIMITS_H
 #include "backend/amd/machine/AmdArch.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "runtime/Artifact.h"

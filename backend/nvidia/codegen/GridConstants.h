@@ -1,6 +1,6 @@
 // Lets kernels read parameters that are passed by value where they lie.
-#ifndef BACKEND_NVIDIA_GRIDCONSTANTS_H
-#define BACKEND_NVIDIA_GRIDCONSTANTS_H
+#ifndef BACKEND_NVIDIA_CODEGEN_GRIDCONSTANTS_H
+#define BACKEND_NVIDIA_CODEGEN_GRIDCONSTANTS_H
 
 namespace llvm {
 class Module;

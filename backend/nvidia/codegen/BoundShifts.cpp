@@ -1,5 +1,5 @@
 // Keeps the code generator from cutting the amounts of shifts to 32 bits.
-#include "backend/nvidia/BoundShifts.h"
+#include "backend/nvidia/codegen/BoundShifts.h"
 #include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InstIterator.h"
