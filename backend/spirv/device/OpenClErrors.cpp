@@ -15,7 +15,7 @@ static constexpr const char
 
 /// Meanings after "The OpenCL Specification", appendix "Error codes".
 static constexpr FailureRow kFailures[] = {
-    {-1, Code::NoGpu, kDevice, Blame::Call, "the platform has no device", kInstallDriver},
+    {-1, Code::NoGpu, kDevice, Blame::Call, "the platform has no device", spirv::kInstallDriver},
     {-2, Code::GpuNotAvailable, kDevice, Blame::Call, "the device is not available",
      "look whether another process has it for itself"},
     {-3, Code::DriverCannotAssemble, kDevice, Blame::Call, "the driver has no compiler",
@@ -65,7 +65,7 @@ static constexpr FailureRow kFailures[] = {
     {-63, Code::BadGrid, kLaunch, Blame::Call, "the grid has more programs than the device takes",
      "use larger tiles, or launch the kernel several times"},
     {-1001, Code::NoDriver, kDevice, Blame::Call, "there is no OpenCL driver on this machine",
-     kInstallDriver},
+     spirv::kInstallDriver},
 };
 
 constinit const FailureTable spirv::kOpenClFailures = {
