@@ -139,11 +139,15 @@ def access_of(line: Line, machine: Machine) -> Access | None:
     return None  # instructions for caches
 
 
+# A register from 256 on: the instruction has the lower bits of its number, the comment all.
+LATE_REGISTER = re.compile(r"v(?:\d+|\[\d+:\d+\])(?:\.[lh])? /\*(v[^*]*)\*/")
+
+
 def lines_of(text: str) -> list[Line]:
     """The instructions and labels of an assembly text."""
     found = []
     for number, line in enumerate(text.splitlines(), 1):
-        code = re.split(r";|//", line)[0].strip()
+        code = LATE_REGISTER.sub(r"\1", re.split(r";|//", line)[0].strip())
         if re.match(r"(\.LBB\w+:$|[sv]_|buffer_|global_|flat_|ds_|scratch_)", code):
             found.append(Line(number, code.removesuffix(":") + ":" if code.startswith(".L") else code))
     return found

@@ -15,8 +15,6 @@ from typing import NamedTuple
 from gpu.generated import wait_counts
 
 _LINE = re.compile(r"^\t(?P<text>.*?)\s*// (?P<place>[0-9A-F]{12}): (?P<words>[0-9A-F]{8}(?: [0-9A-F]{8})*)")
-# A register beyond the first 256, which an instruction names together with the mode that is set.
-_LATE_REGISTER = re.compile(r"v(?:\d+|\[\d+:\d+\])(?:\.[lh])? /\*(v[^*]*)\*/")
 _ENCODING = re.compile(r"_(e32|e64|sdwa|dpp|e64_dpp|dpp8)$")
 
 
@@ -148,7 +146,7 @@ class CodeObject:
             if match := _LINE.match(line):
                 words = [int(word, 16) for word in match["words"].split()]
                 place = int(match["place"], 16)
-                instruction = Instruction(_LATE_REGISTER.sub(r"\1", match["text"]), place, words)
+                instruction = Instruction(wait_counts.LATE_REGISTER.sub(r"\1", match["text"]), place, words)
                 self.at[place] = instruction
                 instruction.register_mode = mode
                 mode = register_mode(instruction, mode)
