@@ -1,6 +1,7 @@
 // Arithmetic of one lane with the meaning that it has on tiles: what a GPU's instructions do not
 // give by themselves.
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/PatternMatch.h"
 #include "passes/math/ExpandArith.h"
 #include "passes/simt/math/ExpandSimtMath.h"
@@ -135,8 +136,17 @@ static Value reciprocalAtDefinition(OpBuilder &builder, Location location, Value
   return f.mul(inverse, quarter);
 }
 
+/// The reciprocal of a square root, where that is known: one approximation of the machine.
+static Value reciprocalOfRoot(OpBuilder &builder, math::SqrtOp root) {
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointAfter(root);
+  LaneFormula f(builder, root.getLoc(), root.getType());
+  return f.approximate(ApproxKind::Rsqrt, root.getOperand());
+}
+
 /// Many divisions of float32 by one number are multiplications with its reciprocal: 2 units while
-/// that is a normal number. Divisors below 2^-124 count as 0.
+/// that is a normal number. Divisors below 2^-124 count as 0. So is a division by a square root,
+/// within 3 units for all numbers.
 struct ShareReciprocal : OpRewritePattern<arith::DivFOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(arith::DivFOp op, PatternRewriter &rewriter) const override {
@@ -150,6 +160,8 @@ struct ShareReciprocal : OpRewritePattern<arith::DivFOp> {
         return rewriter.notifyMatchFailure(op, "the reciprocal is not a normal number");
       divisor = arith::ConstantOp::create(rewriter, op.getLoc(),
                                           rewriter.getFloatAttr(op.getType(), inverse));
+    } else if (auto root = divisor.getDefiningOp<math::SqrtOp>()) {
+      divisor = reciprocalOfRoot(rewriter, root);
     } else if (dividesOften(divisor)) {
       divisor = reciprocalAtDefinition(rewriter, op.getLoc(), divisor);
     } else {

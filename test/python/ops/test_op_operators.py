@@ -35,6 +35,8 @@ def times(a, b): return a * b
 @tw.jit
 def over(a, b): return a / b
 @tw.jit
+def over_root(a, b): return a / tw.sqrt(b)
+@tw.jit
 def floor_over(a, b): return a // b
 @tw.jit
 def modulo(a, b): return a % b
@@ -159,6 +161,17 @@ def test_true_division(a: str, b: str, device: str, rng: np.random.Generator) ->
     # `/` of float32 may multiply by a reciprocal, within 2 units; the others divide exactly.
     is_near = result == "float32" and device.removeprefix("sim:").startswith("gfx")
     assert_close(out, expected, result, 2 if is_near else 0, what=f"{a} / {b}")
+
+
+def test_division_by_square_roots(device: str, rng: np.random.Generator) -> None:
+    """One approximation on GPUs, for roots of 0, of subnormal numbers and of infinity, too."""
+    kind = "float32"
+    lhs, rhs = operands(rng, kind, kind)
+    out = run(over_root, lhs, kind, rhs, kind, kind)
+    with np.errstate(all="ignore"):
+        expected = converted(lhs, kind, kind) / np.sqrt(converted(rhs, kind, kind))
+    is_gpu = device.startswith(("sim:", "cuda", "hip", "opencl"))
+    assert_close(out, expected, kind, 3 if is_gpu else 1, what="a / sqrt(b)")
 
 
 INTEGER_PAIRS = [

@@ -106,6 +106,21 @@ llvm.func @divisors(%x: f32, %y: f32, %d: f32) -> f32 {
 
 // -----
 
+// A quotient by a square root is a product with one approximation; an exact one is left.
+// CHECK-LABEL: @roots
+llvm.func @roots(%x: f32, %y: f32) -> f32 {
+  // CHECK: %[[ROOT:.*]] = math.sqrt %arg1
+  // CHECK: %[[INVERSE:.*]] = simt.approx rsqrt %arg1
+  // CHECK: %[[A:.*]] = arith.mulf %arg0, %[[INVERSE]]
+  // CHECK: arith.divf %[[A]], %[[ROOT]] : f32
+  %root = math.sqrt %y : f32
+  %a = arith.divf %x, %root fastmath<arcp> : f32
+  %b = arith.divf %a, %root : f32
+  llvm.return %b : f32
+}
+
+// -----
+
 // CHECK-LABEL: @instructions
 llvm.func @instructions(%x: f32) -> f32 {
   // CHECK-NEXT: simt.approx exp2
