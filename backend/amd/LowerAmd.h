@@ -50,6 +50,7 @@ struct Lowering : gpu::ThreadLowering {
   std::pair<mlir::Operation *, mlir::Value> branchOfCopies;
   mlir::Value lane; // this thread's number in its wave, once it was asked for
   llvm::DenseSet<mlir::Operation *> ofWholeRows;   // exchanges of rows whose lanes have one value
+  llvm::DenseSet<mlir::Operation *> broadcasts;    // exchanges of which only the last row's count
   llvm::DenseMap<mlir::Value, mlir::Value> starts; // of buffers, by argument
   /// The bounds of accesses whose mask all threads share, by mask, block and what they are else.
   llvm::DenseMap<std::tuple<mlir::Value, mlir::Block *, uint32_t>, mlir::Value> maskBounds;

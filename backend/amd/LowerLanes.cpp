@@ -73,10 +73,34 @@ static bool isOfWholeRow(Value value) {
   return basis.size() == 4;
 }
 
+/// Returns the operation that combines the value of an exchange with the own one, if nothing else
+/// uses the exchange; null: none.
+static Operation *onlyCombination(simt::ShuffleOp op) {
+  Operation *user = op->hasOneUse() ? *op->user_begin() : nullptr;
+  return user && operandBeside(user, op.getResult()) == op.getValue() ? user : nullptr;
+}
+
+static bool isWord(Type type) { return type.isIntOrFloat() && type.getIntOrFloatBitWidth() == 32; }
+
+/// Finds the exchange of rows in front of one of halves, where lanes combine what they have until
+/// all have the combination of the whole wave, and nobody needs that of a half; null: none.
+static simt::ShuffleOp rowsBeforeHalves(simt::ShuffleOp halves) {
+  Value half = halves.getValue();
+  simt::ShuffleOp rows = combinedExchange(half);
+  bool isWhole = distanceOf(halves) == 32 && rows && distanceOf(rows) == 16 &&
+                 isWord(half.getType()) && isOfWholeRow(rows.getValue());
+  bool isAlone = isWhole && onlyCombination(rows) && onlyCombination(halves) && half.hasNUses(2);
+  return isAlone ? rows : nullptr;
+}
+
 void tw::amd::noteRows(Lowering &lowering) {
+  // From RDNA 1 on, waves of 32 lanes have two rows, which change places by one instruction.
+  bool broadcastsRows = lowering.arch.generation == 9 && !lowering.arch.hasRowExchange;
   lowering.kernel->walk([&](simt::ShuffleOp op) {
     if (distanceOf(op) == 16 && isOfWholeRow(op.getValue()))
       lowering.ofWholeRows.insert(op);
+    if (simt::ShuffleOp rows = broadcastsRows ? rowsBeforeHalves(op) : nullptr)
+      lowering.broadcasts.insert_range(SmallVector<Operation *>{rows, op});
   });
 }
 
@@ -85,13 +109,15 @@ void tw::amd::noteRows(Lowering &lowering) {
 namespace {
 /// Control words of DPP ("DPP Control Values" of the instruction sets).
 enum DppControl : int64_t {
-  kXor1 = 0xB1,        // quad_perm [1, 0, 3, 2]
-  kXor2 = 0x4E,        // quad_perm [2, 3, 0, 1]
-  kXor3 = 0x1B,        // quad_perm [3, 2, 1, 0]
-  kRotateBy8 = 0x128,  // row_ror:8
-  kMirror = 0x140,     // row_mirror: xor 15
-  kHalfMirror = 0x141, // row_half_mirror: xor 7
-  kRowXor = 0x160,     // row_xmask:n, from RDNA 1 on
+  kXor1 = 0xB1,         // quad_perm [1, 0, 3, 2]
+  kXor2 = 0x4E,         // quad_perm [2, 3, 0, 1]
+  kXor3 = 0x1B,         // quad_perm [3, 2, 1, 0]
+  kRotateBy8 = 0x128,   // row_ror:8
+  kMirror = 0x140,      // row_mirror: xor 15
+  kHalfMirror = 0x141,  // row_half_mirror: xor 7
+  kBroadcast15 = 0x142, // row_bcast:15: the last lane of each row to the next row
+  kBroadcast31 = 0x143, // row_bcast:31: the last lane of the lower half to the upper
+  kRowXor = 0x160,      // row_xmask:n, from RDNA 1 on
 };
 } // namespace
 
@@ -209,16 +235,36 @@ static Value exchange(Lowering &lowering, Value word, unsigned distance) {
   return word;
 }
 
+/// Combines rows without LDS where each has one value: the last row gets the combination of all,
+/// other rows get anything, and all lanes read the last lane's.
+static Value combineBroadcasts(Lowering &lowering, simt::ShuffleOp op) {
+  if (!lowering.broadcasts.contains(op))
+    return {};
+  OpBuilder &b = lowering.builder;
+  Type type = op.getType(), i32 = b.getI32Type();
+  bool isOfHalves = distanceOf(op) == 32;
+  Value moved = movedBy(lowering, toInteger(b, lowering.loc, op.getValue()),
+                        isOfHalves ? kBroadcast31 : kBroadcast15);
+  if (isOfHalves) {
+    Value whole = onlyCombination(op)->getResult(0);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointAfterValue(whole);
+    Value word = toInteger(b, lowering.loc, whole);
+    Value last = callIntrinsic(lowering, "amdgcn.readlane.i32", i32,
+                               {word, constantI32(lowering, lowering.arch.warpSize - 1)});
+    Value shared = fromInteger(b, lowering.loc, last, type);
+    whole.replaceAllUsesExcept(shared, (word == whole ? last : word).getDefiningOp());
+  }
+  return fromInteger(b, lowering.loc, moved, type);
+}
+
 /// An exchange of rows whose only user combines its value with the own one, in whatever order: the
 /// user takes both results of the instruction as they are.
 static Value combineRows(Lowering &lowering, simt::ShuffleOp op) {
   unsigned distance = distanceOf(op);
   Type type = op.getType();
-  if (!lowering.arch.hasRowExchange || (distance != 16 && distance != 32) || !type.isIntOrFloat() ||
-      type.getIntOrFloatBitWidth() != 32 || !op->hasOneUse())
-    return {};
-  Operation *user = *op->user_begin();
-  if (operandBeside(user, op.getResult()) != op.getValue())
+  Operation *user = onlyCombination(op);
+  if (!lowering.arch.hasRowExchange || (distance != 16 && distance != 32) || !isWord(type) || !user)
     return {};
   OpBuilder &b = lowering.builder;
   auto [first, second] = swapRows(lowering, toInteger(b, lowering.loc, op.getValue()), distance);
@@ -238,6 +284,8 @@ static Value otherRow(Lowering &lowering, Value word) {
 
 Value tw::amd::lowerShuffle(Lowering &lowering, simt::ShuffleOp op) {
   if (Value combined = combineRows(lowering, op))
+    return combined;
+  if (Value combined = combineBroadcasts(lowering, op))
     return combined;
   bool isOfRows = lowering.arch.generation > 9 && lowering.ofWholeRows.contains(op);
   unsigned distance = distanceOf(op);
