@@ -3,7 +3,8 @@
 Counts of instructions hide that some run longer and that waits differ. This plays the instructions of
 a loop in order, as one wave alone would issue them, and says how long each unit is busy for it. It is a
 yardstick for code of one machine, not a prediction: caches always hit, shared memory has no bank
-conflicts, and barriers cost nothing. The rates are those of the instruction sets' manuals and of
+conflicts, and barriers cost nothing but the time until the last wave of the SIMD is there. All waves that
+a SIMD holds can be played together, too. The rates are those of the instruction sets' manuals and of
 AMD's papers on CDNA 3, CDNA 4, RDNA 3 and RDNA 4; latencies are round numbers of their size."""
 
 from __future__ import annotations
@@ -100,8 +101,24 @@ def registers_of(operand: str) -> list[str]:
     return found
 
 
+def factors_of(line: str) -> list[str]:
+    """The registers of the two operands that a matrix instruction multiplies."""
+    return [name for each in line.split(maxsplit=1)[1].split(", ")[1:3] for name in registers_of(each)]
+
+
 _SLOW = re.compile(r"v_(s_)?(exp|log|rcp|rsq|sqrt|sin|cos)_")
 _MATRIX = re.compile(r"v_s?w?mf?ma")
+
+
+@dataclass
+class Units:
+    """What the waves of a SIMD share: when its matrix unit, its vector instructions and its share of the
+    memory beside it are free."""
+
+    waves: int = 1
+    matrix_until: int = 0
+    vector_until: int = 0
+    shared_until: int = 0
 
 
 @dataclass
@@ -109,9 +126,9 @@ class Wave:
     """A wave that issues one instruction after the other."""
 
     machine: Machine
+    units: Units = field(default_factory=Units)
     now: int = 0
-    matrix_until: int = 0
-    shared_until: int = 0
+    priority: int = 0
     ready: dict[str, int] = field(default_factory=dict)  # results of matrix instructions
     in_flight: dict[str, deque[int]] = field(
         default_factory=lambda: {kind: deque() for kind in ("global", "shared", "store")}
@@ -128,31 +145,40 @@ class Wave:
             self.await_products(line)
             cycles = self.machine.issue * (4 if _SLOW.match(name) else 1)
             self.busy["vector"] += cycles
-            self.now += cycles
+            self.now = self.units.vector_until = max(self.now, self.units.vector_until) + cycles
         else:
             self.access_or_branch(line)
 
+    def start_of(self, line: str) -> int:
+        """When an instruction could begin, if no other wave's came before it."""
+        if _MATRIX.match(line):
+            return max(self.now, self.units.matrix_until, self.products_until(factors_of(line)))
+        if line.startswith("v_"):
+            return max(self.now, self.units.vector_until, self.products_until(registers_of(line)))
+        return self.now
+
+    def products_until(self, registers: list[str]) -> int:
+        return max((self.ready.get(each, 0) for each in registers), default=0)
+
     def await_products(self, line: str) -> None:
         operands = line.split(maxsplit=1)[1] if " " in line else ""
-        until = max((self.ready.get(each, 0) for each in registers_of(operands)), default=0)
-        self.stand_until(until)
+        self.stand_until(self.products_until(registers_of(operands)))
 
     def stand_until(self, until: int) -> None:
         """Waits for a time; only what no matrix instruction fills counts."""
-        self.busy["waits"] += max(0, until - max(self.now, self.matrix_until))
+        self.busy["waits"] += max(0, until - max(self.now, self.units.matrix_until))
         self.now = max(self.now, until)
 
     def multiply(self, line: str) -> None:
         cycles = matrix_cycles(self.machine, line)
-        result, *inputs = line.split(maxsplit=1)[1].split(", ")
         # The next instruction adds to results without a wait.
-        factors = [name for each in inputs[:2] for name in registers_of(each)]
-        self.stand_until(max((self.ready.get(each, 0) for each in factors), default=0))
-        start = max(self.now, self.matrix_until)
-        self.matrix_until = start + cycles
-        self.now = start + self.machine.issue
+        self.stand_until(self.products_until(factors_of(line)))
+        start = max(self.now, self.units.matrix_until, self.units.vector_until)
+        self.units.matrix_until = start + cycles
+        self.now = self.units.vector_until = start + self.machine.issue
         self.busy["matrix"] += cycles
-        self.ready.update(dict.fromkeys(registers_of(result), self.matrix_until))
+        result = line.split(maxsplit=1)[1].split(", ")[0]
+        self.ready.update(dict.fromkeys(registers_of(result), start + cycles))
 
     def access_or_branch(self, line: str) -> None:
         machine, name = self.machine, line.split()[0]
@@ -160,16 +186,19 @@ class Wave:
             self.await_products(line)
             moved = shared_bytes(line) * machine.lanes
             self.busy["shared"] += moved // machine.shared_bytes
-            # A lone wave has all of the memory's width.
-            start = max(self.now, self.shared_until)
-            self.shared_until = start + moved // (machine.shared_bytes * SIMDS)
-            self.in_flight["shared"].append(self.shared_until + machine.shared_latency)
+            # A lone wave has all of the memory's width, others what the other SIMDs leave.
+            width = machine.shared_bytes * (SIMDS if self.units.waves == 1 else 1)
+            start = max(self.now, self.units.shared_until)
+            self.units.shared_until = start + moved // width
+            self.in_flight["shared"].append(self.units.shared_until + machine.shared_latency)
         elif name.startswith(("buffer_", "global_", "flat_", "scratch_")) and "inv" not in name:
             self.await_products(line)
             kind = "store" if "store" in name else "global"
             self.in_flight[kind].append(self.now + machine.global_latency)
         elif name.startswith(("s_load", "s_buffer_load")):
             self.in_flight["shared"].append(self.now + machine.shared_latency)
+        elif name == "s_setprio":
+            self.priority = int(line.split()[1], 0)
         elif name == "s_nop":
             self.now += machine.issue * int(line.split()[1], 0)
         self.now += machine.issue
@@ -215,3 +244,52 @@ def estimate(arch: str, loop: list[str]) -> Cycles | None:
             wave.issue(line)
     spent = {unit: cycles - before[unit] for unit, cycles in wave.busy.items()}
     return Cycles(**spent, total=wave.now - start)
+
+
+_STEPS = 8
+
+
+def run_together(waves: list[Wave], texts: list[list[str]], per_program: int) -> list[list[int]]:
+    """Issues the instructions of all waves of a SIMD: what can begin first goes first, then who has
+    priority, then who is older. Those of one program wait for each other at barriers. Returns when each
+    wave has passed each of its instructions."""
+    passed: list[list[int]] = [[] for _ in waves]
+    at_barrier: set[int] = set()
+    while True:
+        ready = [n for n in range(len(waves)) if n not in at_barrier and len(passed[n]) < len(texts[n])]
+        if not ready:
+            return passed
+        line_of = {n: texts[n][len(passed[n])] for n in ready}
+        picked = min(ready, key=lambda n: (waves[n].start_of(line_of[n]), -waves[n].priority, n))
+        if line_of[picked].split()[0] not in ("s_barrier", "s_barrier_wait"):
+            waves[picked].issue(line_of[picked])
+            passed[picked].append(waves[picked].now)
+            continue
+        first = picked // per_program * per_program
+        at_barrier.add(picked)
+        program = set(range(first, min(first + per_program, len(waves))))
+        if program <= at_barrier:
+            at_barrier -= program
+            until = max(waves[n].now for n in program) + waves[picked].machine.issue
+            for n in program:
+                waves[n].now = until
+                passed[n].append(until)
+
+
+def estimate_together(arch: str, loop: list[str], num_waves: int, num_warps: int) -> int | None:
+    """The cycles of one iteration of each of a SIMD's waves; none of a machine that is not listed. In code
+    with priorities, the second half of a program's waves is one barrier behind."""
+    machine = MACHINES.get(arch)
+    if machine is None or not num_waves:
+        return None
+    per_program = -(-num_warps // SIMDS)
+    units = Units(num_waves)
+    waves = [Wave(machine, units) for _ in range(num_waves)]
+    texts = [loop * _STEPS for _ in waves]
+    if any(line.startswith("s_setprio") for line in loop):
+        for n in range(num_waves):
+            is_behind = n % per_program >= per_program / 2
+            texts[n] = ["s_barrier", *texts[n]] if is_behind else [*texts[n], "s_barrier"]
+    passed = run_together(waves, texts, per_program)
+    first, last = (len(loop) * step for step in (3, _STEPS - 1))
+    return max(each[last] - each[first] for each in passed) // (_STEPS - 4)

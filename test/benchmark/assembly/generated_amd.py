@@ -4,8 +4,8 @@ For the kernels of generated_kernels.py and each architecture: CPU milliseconds 
 to a code object, instructions in all and in each loop, registers, spills, and the waves that a SIMD
 holds. Beside the counts is an estimate (cycles.py) of the first loop with matrix instructions: cycles of
 a step of a lone wave, and how many of them the matrix unit, shared memory and vector instructions take and
-how many are waits. Each side compiles in processes of its own, which take turns. Where Triton is not
-installed its columns are empty."""
+how many are waits; and cycles of a step of all waves of a SIMD together, over their number. Each side
+compiles in processes of its own, which take turns. Where Triton is not installed its columns are empty."""
 
 from __future__ import annotations
 
@@ -34,6 +34,7 @@ class Code:
     assembly: amdgcn.Assembly
     waves: int | None = None  # of a SIMD; none where the machine's sizes are not listed
     loop: cycles.Cycles | None = None  # the first one with matrix instructions
+    together: float | None = None  # its cycles for a wave, where all of a SIMD run
 
 
 def languages() -> list[str]:
@@ -65,7 +66,9 @@ def code_of(arch: str, text: str, runs: list[Any]) -> Code:
     products = next((loop for loop in amdgcn.loops_of(amdgcn.instructions_of(text)) if is_of_products(loop)), None)
     waves = cycles.waves_of(arch, made.registers, runs[0]["shared_bytes"], runs[0]["num_warps"])
     loop = cycles.estimate(arch, products) if products else None
-    return Code(generated.median_of(runs, "cpu"), made, waves, loop)
+    together = cycles.estimate_together(arch, products, waves, runs[0]["num_warps"]) if products and waves else None
+    share = together / waves if together and waves else None
+    return Code(generated.median_of(runs, "cpu"), made, waves, loop, share)
 
 
 def is_of_products(loop: list[str]) -> bool:
@@ -73,15 +76,18 @@ def is_of_products(loop: list[str]) -> bool:
 
 
 def cells_of(code: Code | None, step: int) -> list[str]:
-    """Milliseconds, instructions, loops with their matrix instructions, registers, spills, waves, cycles."""
+    """Milliseconds, instructions, loops with their matrix instructions, registers, spills, waves, cycles of a
+    lone wave and of all."""
     if code is None:
-        return [""] * 7
+        return [""] * 8
     made = code.assembly
     loops = ", ".join(
         f"{count} ({matrix})" if matrix else str(count) for count, matrix in zip(made.loops, made.matrix)
     )
     numbers = [f"{code.cpu_ms:.1f}", str(made.instructions), loops, str(made.registers), str(made.spills)]
-    return [*numbers, "" if code.waves is None else str(code.waves), cycles_cell(code.loop, step)]
+    waves = "" if code.waves is None else str(code.waves)
+    together = "" if not code.loop or code.together is None else str(round(code.together * step / code.loop.matrix))
+    return [*numbers, waves, cycles_cell(code.loop, step), together]
 
 
 def cycles_cell(loop: cycles.Cycles | None, step: int) -> str:
@@ -114,9 +120,9 @@ def rows_of(name: str, sides: dict[str, Code]) -> list[str]:
 def table(codes: dict[str, dict[str, Code]], peer: str) -> str:
     """The comparison as Markdown: ours / the peer's."""
     head = ["kernel", f"CPU ms, ours / {peer}", "instructions", "in loops (matrix)", "registers", "spills"]
-    estimates = ["waves per SIMD", "cycles per step (matrix, LDS, VALU, waits)"]
+    estimates = ["waves per SIMD", "cycles per step (matrix, LDS, VALU, waits)", "cycles per step and wave, together"]
     goals = f"ratios (goals: ms {COMPILE_GOAL}, instructions of rows {INSTRUCTIONS_GOAL})"
-    lines = ["| " + " | ".join([*head, *estimates, goals]) + " |", "|---" * (len(head) + 3) + "|"]
+    lines = ["| " + " | ".join([*head, *estimates, goals]) + " |", "|---" * (len(head) + 4) + "|"]
     lines += ["| " + " | ".join(rows_of(name, sides)) + " |" for name, sides in codes.items()]
     return "\n".join(lines)
 

@@ -324,7 +324,7 @@ def test_assembly_of_amd_is_counted() -> None:
     found = amdgcn.parse(AMD_TEXT)
     assert found == amdgcn.Assembly(7, [3], [1], 40, 3)
     row = generated_amd.rows_of("add", {"tilewright": generated_amd.Code(2.0, found)})
-    assert row == ["add", "2.0", "7", "3 (1)", "40", "3", "", "", ""]
+    assert row == ["add", "2.0", "7", "3 (1)", "40", "3", "", "", "", ""]
     pair = {"tilewright": generated_amd.Code(2.0, found), "triton": generated_amd.Code(10.0, found)}
     assert generated_amd.rows_of("add", pair)[-1] == "ms 0.20 met, instructions 1.00 NOT MET"
 
@@ -351,6 +351,27 @@ def test_cycles_of_a_loop_are_estimated() -> None:
     needs = cycles.estimate("gfx942", [*loop[:3], "v_mov_b32_e32 v50, v8", loop[4]])
     assert needs == cycles.Cycles(matrix=32, shared=32, vector=4, waits=132, total=152 + 28)
     assert cycles.estimate("gfx1250", loop) is None
+
+
+def test_cycles_of_waves_that_take_turns() -> None:
+    """Two waves that read and multiply at the same time leave the matrix unit idle while they read. A
+    barrier between both, which one of them is behind, fills it."""
+    reads = [f"ds_read_b128 v[{n}:{n + 3}], v200" for n in range(0, 32, 4)]
+    products = ["v_mfma_f32_32x32x8_f16 v[64:79], v[0:1], v[2:3], v[64:79]"] * 16
+    memory = [*reads, "s_waitcnt lgkmcnt(0)"]
+    at_once = ["s_barrier", *memory, *products]
+    in_turn = ["s_barrier", *memory, "s_barrier", "s_setprio 1", *products, "s_setprio 0"]
+    alone = cycles.estimate("gfx942", at_once)
+    assert alone and alone.matrix == 512
+    together, turns = (cycles.estimate_together("gfx942", loop, 2, 8) for loop in (at_once, in_turn))
+    assert together and turns
+    # While both read, 2 * 256 cycles of their SIMD's share of the memory pass, and the latency.
+    assert 1024 <= turns < 1024 + 64 and 1024 + 512 < together < 1024 + 512 + 128
+    # Waves of two programs do not wait for each other.
+    apart = cycles.estimate_together("gfx942", at_once, 2, 4)
+    assert apart and 1024 <= apart <= together
+    assert cycles.estimate_together("gfx942", at_once, 1, 4) == alone.total
+    assert cycles.estimate_together("gfx1250", at_once, 2, 8) is None
 
 
 @pytest.mark.parametrize(
