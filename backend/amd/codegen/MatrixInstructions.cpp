@@ -48,6 +48,20 @@ bool tw::amd::isSharedRead(const Instruction &instruction) {
          isTransposedRead(instruction);
 }
 
+bool tw::amd::isGlobalLoad(const Instruction &instruction) {
+  constexpr unsigned globalSpace = 1;
+  if (auto *load = dyn_cast<LoadInst>(&instruction))
+    return load->getPointerAddressSpace() == globalSpace;
+  auto *call = dyn_cast<IntrinsicInst>(&instruction);
+  return call && call->getIntrinsicID() == Intrinsic::amdgcn_raw_ptr_buffer_load;
+}
+
+bool tw::amd::isSharedWrite(const Instruction &instruction) {
+  constexpr unsigned sharedSpace = 3;
+  auto *store = dyn_cast<StoreInst>(&instruction);
+  return store && store->getPointerAddressSpace() == sharedSpace;
+}
+
 static bool isBarrier(const CallInst &call) {
   switch (call.getIntrinsicID()) {
   case Intrinsic::amdgcn_s_barrier:

@@ -22,6 +22,10 @@ bool isDirectCopy(const llvm::Instruction &instruction);
 bool isTransposedRead(const llvm::Instruction &instruction);
 /// Returns true if an instruction reads a vector of each lane from shared memory.
 bool isSharedRead(const llvm::Instruction &instruction);
+/// Returns true if an instruction stores to shared memory.
+bool isSharedWrite(const llvm::Instruction &instruction);
+/// Returns true if an instruction loads from global memory to registers.
+bool isGlobalLoad(const llvm::Instruction &instruction);
 
 /// Returns true if reads of shared memory must stay above an instruction: it may write, or it
 /// orders writes of other waves. Writes of a read's own wave are in program order without it.

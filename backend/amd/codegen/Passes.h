@@ -1,9 +1,11 @@
 // The passes of ours around LLVM's for AMD's GPUs; Variants.cpp says which run when.
 #ifndef BACKEND_AMD_CODEGEN_PASSES_H
 #define BACKEND_AMD_CODEGEN_PASSES_H
+#include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
 
 namespace llvm {
+class Function;
 class Module;
 class Pass;
 } // namespace llvm
@@ -31,6 +33,13 @@ void expandSaturatingDifferences(llvm::Module &module);
 /// Marks direct copies from global to shared memory as not meeting other accesses of shared memory,
 /// and computes their addresses in scalar registers.
 void separateDirectCopies(llvm::Module &module);
+
+/// Lets the two waves of a SIMD take turns at memory and at products, in loops of programs that
+/// have eight waves and fill the registers. Each step is cut into phases with barriers between
+/// them, and four waves run one phase behind the others. Products run with priority (`s_setprio`).
+/// Direct copies, their waits, and accesses of shared memory keep the order that the loop's own
+/// barriers make.
+void alternateWaves(llvm::Module &module);
 
 /// Orders what stands between two barriers with direct copies and matrix instructions: copies start
 /// first, so that the next wait for them is as far away as it can be, in turn with the first reads
@@ -64,6 +73,9 @@ void rematerializeAfterLargeProducts(llvm::Module &module);
 /// The attribute of kernels that lists numbers of registers in ascending order, "128,168,256": with
 /// each of them a processor holds more programs than with any more.
 inline constexpr llvm::StringLiteral kRegisterSteps = "tw-register-steps";
+
+/// Reads these numbers. The last one is the most that a thread can have.
+llvm::SmallVector<unsigned> readRegisterSteps(const llvm::Function &function);
 
 /// Rematerializes the same behind loops where a processor holds more programs then, by the numbers
 /// of `kRegisterSteps`. Whether it does is estimated before code is generated.

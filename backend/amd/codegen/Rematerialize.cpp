@@ -270,8 +270,7 @@ static LoopRegisters registersOfLoop(const Loop &loop, const ComputedFromId &com
   return registers;
 }
 
-/// Reads the numbers of registers with which a processor holds more programs than with more.
-static SmallVector<unsigned> registerStepsOf(const Function &function) {
+SmallVector<unsigned> tw::amd::readRegisterSteps(const Function &function) {
   SmallVector<StringRef> numbers;
   function.getFnAttribute(kRegisterSteps).getValueAsString().split(numbers, ',');
   SmallVector<unsigned> steps;
@@ -284,7 +283,7 @@ static SmallVector<unsigned> registerStepsOf(const Function &function) {
 /// Returns true if more programs fit at once without the values that live through a loop with
 /// matrix instructions. LLVM takes about a sixteenth more or fewer registers than are counted here.
 static bool isBetterWithout(Function &function, Instruction &threadId) {
-  SmallVector<unsigned> steps = registerStepsOf(function);
+  SmallVector<unsigned> steps = readRegisterSteps(function);
   ComputedFromId computed(threadId, /*withDivisions=*/false);
   SmallPtrSet<const Instruction *, 32> values = valuesOfLanes(function, threadId);
   DominatorTree dominators(function);

@@ -14,20 +14,6 @@
 using namespace llvm;
 using namespace tw::amd;
 
-static bool isGlobalLoad(const Instruction &instruction) {
-  constexpr unsigned globalSpace = 1;
-  if (auto *load = dyn_cast<LoadInst>(&instruction))
-    return load->getPointerAddressSpace() == globalSpace;
-  auto *call = dyn_cast<IntrinsicInst>(&instruction);
-  return call && call->getIntrinsicID() == Intrinsic::amdgcn_raw_ptr_buffer_load;
-}
-
-static bool isSharedWrite(const Instruction &instruction) {
-  constexpr unsigned sharedSpace = 3;
-  auto *store = dyn_cast<StoreInst>(&instruction);
-  return store && store->getPointerAddressSpace() == sharedSpace;
-}
-
 /// The loads that a wave's counter counts (instruction sets, "S_WAITCNT"). Where a step has more,
 /// the last ones wait for the first in any case.
 static constexpr unsigned kMostLoads = 63;

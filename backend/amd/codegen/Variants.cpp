@@ -23,6 +23,8 @@ static constexpr tw::ModulePass
     kSeparateCopies = {"separate-direct-copies",
                        "direct copies do not meet other accesses of shared memory",
                        separateDirectCopies},
+    kAlternateWaves = {"alternate-waves", "waves of a SIMD take turns at memory and products",
+                       alternateWaves},
     kScheduleSteps = {"schedule-steps", "steps of loops start direct copies first", scheduleSteps},
     kStoreBehind = {"store-behind-products", "steps of loops store tiles behind their products",
                     storeBehindProducts},
@@ -71,9 +73,9 @@ static constexpr PlacedPass kInCodeGenerator[] = {
 //===-- With accumulation registers. Left alone, LLVM keeps accumulators there and moves them when
 //===-- anything else uses them. The others do, up to 256.
 
-static constexpr tw::ModulePass kPlain[] = {kSetVersion,     kMarkAtomics,   kExpandDifferences,
-                                            kSeparateCopies, kScheduleSteps, kStoreBehind,
-                                            kMixHalves,      kForOccupancy};
+static constexpr tw::ModulePass kPlain[] = {kSetVersion,     kMarkAtomics,    kExpandDifferences,
+                                            kSeparateCopies, kAlternateWaves, kScheduleSteps,
+                                            kStoreBehind,    kMixHalves,      kForOccupancy};
 static constexpr FunctionAttribute kNoAccumulation[] = {{"amdgpu-agpr-alloc", "0"}};
 static constexpr CodeVariant kWithAccumulation[] = {
     {"vector-registers", kPlain, kNoAccumulation, {}},

@@ -134,13 +134,18 @@ def test_matmul_with_memory_for_one_slot(arch: str, compiler: None) -> None:
     assert loop["buffer_load_dwordx4"] == count(loop, "buffer_load") == 8
     assert loop["ds_write_b128"] == count(loop, "ds_write") == 8
     assert loop["ds_read_b128"] == count(loop, "ds_read") == (64 + 128) * 64 * 2 // (64 * 16)
-    assert loop["s_barrier"] == 2
     assert count(loop, "accvgpr", "v_mov", "v_readfirstlane", "v_cmp", "s_cselect") == 0
-    # Loads come before products, and what waits for them behind the most of these.
-    code = instructions_of(compiled.asm["asm"])
-    products = [place for place, line in enumerate(code) if "mfma" in line][:64]
+    # Waves take turns: reads and products of three quarters, then writes and the last products.
+    code = product_lines(compiled.asm["asm"])
+    phases = [
+        next(name for name in ("mfma", "ds_write", "ds_read") if any(name in line for line in phase.split("\n")))
+        for phase in "\n".join(code).split("s_barrier")[1:]
+    ]
+    assert phases == ["ds_read", "mfma"] * 3 + ["ds_write", "mfma"]
+    assert count(loop, "s_setprio") == 2 * 4
+    # Loads start in the first phase.
     loads = [place for place, line in enumerate(code) if line.startswith("buffer_load_dwordx4")]
-    assert sum(place < products[0] for place in loads) == 16  # with those of the first iteration
+    assert max(loads) < next(place for place, line in enumerate(code) if "mfma" in line)
 
 
 # The registers of a SIMD and the shared memory beside four of them (CDNA 3 ISA, "VGPRs"; RDNA 3 ISA,
