@@ -140,6 +140,8 @@ bool Turns::findSegments() {
 bool Turns::isOrdered(const Segment &segment) const {
   bool hasRead = false, hasWritten = false;
   for (Instruction *each : segment.body) {
+    if (each->isAtomic() || each->isVolatile())
+      return false;
     if (isDirectCopy(*each)) {
       if (hasRead || hasWritten)
         return false;

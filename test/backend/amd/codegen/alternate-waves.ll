@@ -139,7 +139,8 @@ exit:
 }
 
 ; Loops stay as they are: of four waves; of products that need what others computed; of waves that
-; read what they have just written; where a processor holds a second program.
+; read what they have just written; that read what others change meanwhile; where a processor holds a
+; second program.
 ; CHECK-NOT:   call {{.*}}s.setprio
 define amdgpu_kernel void @four_waves(ptr addrspace(3) %a, ptr addrspace(1) %out) #1 {
 entry:
@@ -202,6 +203,26 @@ loop:
   %v = call <16 x float> @llvm.amdgcn.mfma.f32.32x32x16.f16(<8 x half> %x, <8 x half> %x, <16 x float> %u, i32 0, i32 0, i32 0)
   %next = add i32 %i, 1
   %more = icmp ult i32 %next, 9
+  br i1 %more, label %loop, label %exit
+exit:
+  store <16 x float> %v, ptr addrspace(1) %out
+  ret void
+}
+
+define amdgpu_kernel void @polled(ptr addrspace(3) %a, ptr addrspace(1) %out) #0 {
+entry:
+  br label %loop
+loop:
+  %sum = phi <16 x float> [ zeroinitializer, %entry ], [ %v, %loop ]
+  fence syncscope("workgroup") release, !mmra !0
+  call void @llvm.amdgcn.s.waitcnt(i32 49279)
+  call void @llvm.amdgcn.s.barrier()
+  fence syncscope("workgroup") acquire, !mmra !0
+  %x = load <8 x half>, ptr addrspace(3) %a
+  %flag = load atomic i32, ptr addrspace(1) %out monotonic, align 4
+  %u = call <16 x float> @llvm.amdgcn.mfma.f32.32x32x16.f16(<8 x half> %x, <8 x half> %x, <16 x float> %sum, i32 0, i32 0, i32 0)
+  %v = call <16 x float> @llvm.amdgcn.mfma.f32.32x32x16.f16(<8 x half> %x, <8 x half> %x, <16 x float> %u, i32 0, i32 0, i32 0)
+  %more = icmp ult i32 %flag, 9
   br i1 %more, label %loop, label %exit
 exit:
   store <16 x float> %v, ptr addrspace(1) %out
