@@ -18,7 +18,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from gpu.generated.amd_code import compile_for, product_lines
-from gpu.machine.cases import multiply
+from gpu.machine.cases import multiply, product
 from gpu.machine.decode import CodeObject, Instruction
 from gpu.machine.run import missing, on_machine
 from gpu.machine.wave import Report
@@ -40,24 +40,33 @@ NEEDED = {"gfx942": "x....xxx", "gfx950": "x..xx..x"}
 SHARED = {"gfx942": "65536", "gfx950": "131072"}
 
 
+def multiply_in_turns(rng: np.random.Generator, arch: str, dtype: Any, shape: tuple[int, int, int], **tiles: int) -> None:
+    """A product of a kernel whose code for an architecture takes turns, on the current device."""
+    name = {np.float16: "fp16", ml_dtypes.bfloat16: "bf16"}[dtype]
+    signature = {"a": f"*{name}:16", "b": f"*{name}:16", "c": "*fp32:16"} | dict.fromkeys("MNK", "i32:16")
+    constants = {name: size for name, size in tiles.items() if name.isupper()} | {"HOW": tw.float32}
+    options = {name: size for name, size in tiles.items() if name.islower()}
+    code = product.compile(signature, constants, device=f"amd:{arch}", **options).asm["asm"]
+    assert "s_setprio 1" in product_lines(code)
+    multiply(rng, dtype, np.float32, shape, **tiles)
+
+
 @pytest.mark.parametrize("completion", ["late", "early"])
 @pytest.mark.parametrize("depth", [32, 64])
 @pytest.mark.parametrize("arch", ["gfx90a", "gfx942", "gfx950"])
 def test_products(arch: str, depth: int, completion: str, rng: np.random.Generator) -> None:
-    compiled = compile_for(arch, "matmul", num_warps=8, BM=256, BN=256, BK=depth)
-    assert "s_setprio 1" in product_lines(compiled.asm["asm"])
     device = f"sim:{arch}"
     with tw.device(device), tw.simulation.simulate(device, completion=completion):
-        for k in (8, 2 * depth, 3 * depth + 8, 5 * depth):
-            multiply(rng, np.float16, np.float32, (256, 256, k), **TILES | {"BK": depth})
+        for k in (16, 2 * depth, 3 * depth + 16, 5 * depth):
+            multiply_in_turns(rng, arch, np.float16, (256, 256, k), **TILES | {"BK": depth})
 
 
 @pytest.mark.parametrize("stages", [3, 4])
 def test_copies_that_go_on_beyond_a_step(stages: int, rng: np.random.Generator) -> None:
-    tiles = TILES | {"BN": 128, "BK": 32, "num_stages": stages}
+    tiles = TILES | {"BK": 32, "num_stages": stages}
     with tw.device("sim:gfx950"), tw.simulation.simulate("sim:gfx950", completion="late"):
-        for k in (32, 96, 200, 320):
-            multiply(rng, ml_dtypes.bfloat16, np.float32, (250, 128, k), **tiles)
+        for k in (32, 96, 208, 320):
+            multiply_in_turns(rng, "gfx950", ml_dtypes.bfloat16, (240, 256, k), **tiles)
 
 
 @needs_manuals
