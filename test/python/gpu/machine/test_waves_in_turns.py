@@ -40,7 +40,9 @@ NEEDED = {"gfx942": "x....xxx", "gfx950": "x..xx..x"}
 SHARED = {"gfx942": "65536", "gfx950": "131072"}
 
 
-def multiply_in_turns(rng: np.random.Generator, arch: str, dtype: Any, shape: tuple[int, int, int], **tiles: int) -> None:
+def multiply_in_turns(
+    rng: np.random.Generator, arch: str, dtype: Any, shape: tuple[int, int, int], **tiles: int
+) -> None:
     """A product of a kernel whose code for an architecture takes turns, on the current device."""
     name = {np.float16: "fp16", ml_dtypes.bfloat16: "bf16"}[dtype]
     signature = {"a": f"*{name}:16", "b": f"*{name}:16", "c": "*fp32:16"} | dict.fromkeys("MNK", "i32:16")
@@ -115,7 +117,10 @@ def test_a_barrier_that_is_dropped_from_machine_code_is_found(arch: str) -> None
     inside, around = found[0]
 
     def without(place: int) -> str | None:
-        return outcome(arch, lambda code: code.at.update({place: Instruction("s_nop 0", place, code.at[place].words)}))
+        def drop(code: CodeObject) -> None:
+            code.at[place] = Instruction("s_nop 0", place, code.at[place].words)
+
+        return outcome(arch, drop)
 
     assert "".join("x" if without(place) else "." for place in inside) == NEEDED[arch]
     assert all(without(place) for place in around)
@@ -136,7 +141,8 @@ def run(arch: str, lines: list[str], folder: Path) -> tuple[bool, str]:
     path.write_text("\n".join(lines))
     arguments = [word for argument in GOLDEN.arguments for word in ("--arg", argument)]
     command = [COMMAND, "run", path, "--arch", arch, "--grid", GOLDEN.grid, "--smem", SHARED[arch],
-               "--max-steps", "200000", "--completion", "late", "--threads", "1", "--print", "100000", "--json", *arguments]  # fmt: skip
+               "--max-steps", "200000", "--completion", "late", "--threads", "1", "--print", "100000", "--json",
+               *arguments]  # fmt: skip
     ran = subprocess.run(command, capture_output=True, text=True)
     assert ran.returncode in (0, 1), ran.stderr
     report, end = json.JSONDecoder().raw_decode(ran.stdout)
