@@ -61,7 +61,7 @@ RULES = [
     Rule("half of a barrier dropped", r"  .*@llvm\.amdgcn\.s\.barrier\.(?:signal|wait)\(.*", ""),
     Rule("another exchange", r"(.*update\.dpp.*, i32 )(?:177|78|27|321|296)(, i32 15.*)",
          r"\g<1>228\2"),
-    Rule("another exchange", r"(.*ds\.swizzle.*), i32 16415\)(.*)", r"\1, i32 8223)\2"),
+    Rule("another exchange", r"(.*update\.dpp.*, i32 )322(, i32 15.*)", r"\g<1>323\2"),
     Rule("another exchange", r"(.*)permlanex16(.*)", r"\1permlane16\2"),
     Rule("another lane", r"(  %\d+ = xor i32 %\d+, )128", r"\g<1>64"),
     Rule("operands swapped", r"(.*(?:mfma|wmma).*\()(<\d+ x half> %\d+), (<\d+ x half> %\d+)(.*)",
