@@ -6,8 +6,8 @@
 
 namespace tw {
 
-/// A matrix whose rows are divided into slabs, as matrix instructions of several warps and copies of
-/// boxes know them. A slab holds `spanBytes` of every row, one row after the other, and slabs
+/// A matrix whose rows are divided into slabs, as matrix instructions of several warps and copies
+/// of boxes know them. A slab holds `spanBytes` of every row, one row after the other, and slabs
 /// follow each other. Pieces of 16 bytes change places inside a row by the row's number, as the
 /// bank of an address does: address a lies at a ^ (((a >> 7) & (spanBytes / 16 - 1)) << 4). So
 /// eight rows in a column are without bank conflicts, and slabs begin at multiples of `groupBytes`,
@@ -24,6 +24,14 @@ struct OperandSlabs {
   uint64_t offsetOf(uint64_t row, uint64_t column) const {
     uint64_t bytes = column * elementBytes;
     return row * spanBytes + bytes / spanBytes * slabBytes + bytes % spanBytes;
+  }
+  int64_t numSlabsOf(llvm::ArrayRef<int64_t> shape) const {
+    return shape[dim] * elementBytes / spanBytes;
+  }
+  /// Returns true if programs that share a tile can copy as many of its slabs each: else they copy
+  /// as many rows of all slabs.
+  bool areDividedWhole(llvm::ArrayRef<int64_t> shape, int64_t numPrograms) const {
+    return numSlabsOf(shape) % numPrograms == 0;
   }
 };
 

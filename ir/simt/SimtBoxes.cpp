@@ -108,8 +108,8 @@ static LogicalResult checkCoordinates(Operation *op, OperandRange coordinates, s
              : op->emitOpError("has a coordinate for each dimension of each box");
 }
 
-/// Checks that programs of a cluster can copy equal parts of multicast buffers: whole groups of
-/// rows, and whole boxes.
+/// Checks that programs of a cluster can copy equal parts of multicast buffers: slabs, or whole
+/// groups of rows, and whole boxes.
 static LogicalResult checkParts(BoxCopyOp copy) {
   for (auto [index, buffer] : llvm::enumerate(copy.getBuffers())) {
     unsigned axes = copy.multicastAxes(index);
@@ -123,8 +123,11 @@ static LogicalResult checkParts(BoxCopyOp copy) {
     std::optional<OperandSlabs> slabs = slabsOf(
         type.getLayout().getValue(), elementBytes(type.getElementType()), map.getSpanBytes());
     int64_t rows = type.getShape()[1 - slabs->dim];
-    if (rows % (numParts * OperandSlabs::kRowsOfGroup) != 0 ||
-        rows / numParts % map.getBox()[1] != 0)
+    bool hasRows = rows % (numParts * OperandSlabs::kRowsOfGroup) == 0 &&
+                   rows / numParts % map.getBox()[1] == 0;
+    int64_t slabsOfBox = map.getRank() > 2 ? map.getBox()[2] : 1;
+    bool hasSlabs = slabs->numSlabsOf(type.getShape()) % (numParts * slabsOfBox) == 0;
+    if (!(slabs->areDividedWhole(type.getShape(), numParts) ? hasSlabs : hasRows))
       return copy.emitOpError("has boxes that programs of a cluster cannot copy in equal parts");
   }
   return success();

@@ -164,8 +164,8 @@ def Simt_BoxCopyOp : Simt_Op<"box_copy", [MemoryEffects<[MemRead, MemWrite]>, At
     dimension is over slabs, as far apart as a row of one is long, a box is several of them.
 
     `multicast` has axes of the cluster for each buffer, as bits: programs side by side along them copy an equal part of the
-    rows each, to the same buffers of all of these programs; the bytes arrive at the barriers there. All of these programs
-    execute this operation equally often.
+    slabs each, or of the rows where these are too few, to the same buffers of all of these programs; the bytes arrive at
+    the barriers there. All of these programs execute this operation equally often.
   }];
   let arguments = (ins DenseI32ArrayAttr:$maps, Variadic<I32>:$coordinates, Variadic<Simt_SharedType>:$buffers,
     Simt_SharedType:$barrier, Optional<I1>:$exists, OptionalAttr<DenseI32ArrayAttr>:$multicast);

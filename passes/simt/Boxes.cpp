@@ -40,6 +40,7 @@ struct BoxReader {
   bool readWraps(ArrayRef<IndexLimit> wraps);
   bool checkStrides();
   bool checkCoordinates();
+  bool hasWholeRows();
   MapDim &dimOfTile(unsigned dim) { return dims[dim == slabs.dim ? 0 : 1]; }
   TensorMapAttr describe();
   bool fail(StringRef reason) {
@@ -238,6 +239,28 @@ bool BoxReader::checkCoordinates() {
   return true;
 }
 
+/// Returns a power of two that divides a number; greater ones need not be known.
+static int64_t divisibilityOf(const IndexFacts &facts, const Monomial &monomial) {
+  constexpr int64_t most = 1 << 20;
+  int64_t divisibility = std::min(powerOfTwoIn(monomial.factor), most);
+  for (Value leaf : monomial.leaves)
+    divisibility =
+        std::min(divisibility * std::min(facts.of(leaf).axes.front().divisibility, most), most);
+  return divisibility;
+}
+
+/// Returns true if the rows of the tile are within the array as a whole, or not at all.
+bool BoxReader::hasWholeRows() {
+  const MapDim &dim = dims.front();
+  int64_t width = tile::shapeOf(access.getPointers().getType())[slabs.dim];
+  auto isMultiple = [&](const Monomial &of) { return divisibilityOf(facts, of) % width == 0; };
+  if (!dim.extent || (isMultiple(*dim.extent) && llvm::all_of(dim.coordinate.all(), isMultiple)))
+    return true;
+  std::optional<Monomial> first = dim.coordinate.single();
+  return dim.extent->isConstant() && first && first->isConstant() &&
+         first->factor + width <= dim.extent->factor;
+}
+
 //===-- The box ------------------------------------------------------------------------------===//
 
 static LaunchProductAttr productOf(MLIRContext *context, const Monomial &monomial) {
@@ -269,7 +292,7 @@ std::optional<BoxPlace> BoxReader::read() {
   if (!readPointers(tile) || (mask && !readMask(mask)) || !readWraps(tile->wraps) ||
       !checkStrides() || !checkCoordinates())
     return std::nullopt;
-  BoxPlace place{describe(), {}, {}};
+  BoxPlace place{describe(), {}, {}, hasWholeRows()};
   for (const MapDim &dim : dims) {
     place.coordinates.push_back(dim.coordinate);
     place.hasExtent.push_back(dim.extent.has_value());
@@ -289,6 +312,20 @@ std::optional<BoxPlace> tw::simt::boxOfLoad(const IndexFacts &facts, LoadOp load
 std::optional<BoxPlace> tw::simt::boxOfStore(const IndexFacts &facts, Operation *store,
                                              const OperandSlabs &slabs, StringRef &obstacle) {
   return BoxReader(facts, store, slabs, obstacle).read();
+}
+
+TensorMapAttr tw::simt::mapOfSlabs(TensorMapAttr map, int64_t numSlabs, int64_t numRows) {
+  MLIRContext *context = map.getContext();
+  SmallVector<int64_t> box(map.getBox());
+  if (numSlabs < 2 || numSlabs > kMostBoxExtent || box[1] != numRows || map.getRank() == kMostRank)
+    return nullptr;
+  SmallVector<LaunchProductAttr> extents(map.getExtents()), strides(map.getStrides());
+  auto constant = [&](int64_t value) { return LaunchProductAttr::get(context, value, {}); };
+  extents.insert(extents.begin() + 2, constant(numSlabs));
+  strides.insert(strides.begin() + 1, constant(box[0]));
+  box.insert(box.begin() + 2, numSlabs);
+  return TensorMapAttr::get(context, map.getArgument(), map.getElementType(), extents, strides, box,
+                            map.getSpanBytes());
 }
 
 Value tw::simt::emitCoordinate(OpBuilder &builder, Location loc, const Polynomial &coordinate,

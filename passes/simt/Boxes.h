@@ -15,6 +15,8 @@ struct BoxPlace {
   TensorMapAttr map;
   llvm::SmallVector<Polynomial> coordinates; // the innermost dimension first
   llvm::SmallVector<bool> hasExtent; // by dimension: else the kernel does not say where it ends
+  /// No row of the tile is partly within the array: slabs can be a dimension of it.
+  bool hasWholeRows = false;
 };
 
 /// Reads a load, whose masked elements are 0, as that of a box, which lies in `slabs`; none where
@@ -25,6 +27,12 @@ std::optional<BoxPlace> boxOfLoad(const IndexFacts &facts, tile::LoadOp load,
 /// The same of a store, or of an atomic whose result nobody uses.
 std::optional<BoxPlace> boxOfStore(const IndexFacts &facts, mlir::Operation *store,
                                    const OperandSlabs &slabs, llvm::StringRef &obstacle);
+
+/// Describes an array with a dimension more, over `numSlabs` slabs of `numRows` rows: one copy has
+/// all of them. The machine compares the coordinates of a box with the extents one by one: where
+/// rows of the tile are partly within the array, it would take the next row of the array for what
+/// lies beyond. Null of one slab, and of rows that need several boxes.
+TensorMapAttr mapOfSlabs(TensorMapAttr map, int64_t numSlabs, int64_t numRows);
 
 /// Returns true if `later` may be executed after `op`, in the same iteration of the loops around
 /// both or in a later one.

@@ -72,3 +72,14 @@ func.func @released(%b: !simt.shared<[8, 32], f16, #tile.layout<[8, 32] offset =
   return
 }
 }
+
+// -----
+
+// Boxes of two slabs, of which a tile has two: no program of a cluster of two can copy its half.
+module attributes {simt.cluster = array<i64: 2, 1, 1>, simt.tensor_maps = [#simt.tensor_map<0 of f16 extents [<32>, <1 of [1]>, <2>] strides [<1 of [2]>, <16>] box [16, 8, 2] span 32>]} {
+func.func @boxes(%p: !tile.ptr<f16>, %m: i32, %s: i32, %b: !simt.shared<[8, 32], f16, #tile.layout<[8, 32] offset = [[0, 1], [0, 2], [0, 4], [0, 8], [1, 0], [2, 0], [4, 8], [0, 16]]>>, %on: !simt.shared<[1], i64, #tile.layout<[1] offset = []>>) {
+  // expected-error @below {{has boxes that programs of a cluster cannot copy in equal parts}}
+  simt.box_copy maps [0] at [%m, %s, %m] to %b on %on multicast [1] : !simt.shared<[8, 32], f16, #tile.layout<[8, 32] offset = [[0, 1], [0, 2], [0, 4], [0, 8], [1, 0], [2, 0], [4, 8], [0, 16]]>> on !simt.shared<[1], i64, #tile.layout<[1] offset = []>>
+  return
+}
+}

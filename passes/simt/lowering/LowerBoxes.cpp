@@ -32,7 +32,7 @@ struct SlabCopies {
   Value address; // of the map
   ValueRange coordinates;
   SharedStart start;
-  unsigned axes = 0; // of the cluster: programs along them copy a part of the rows each, for all
+  unsigned axes = 0; // of the cluster: programs along them copy a part of it each, for all
 };
 
 /// The programs of a cluster that copy a box together.
@@ -97,20 +97,24 @@ static FailureOr<SlabCopies> findSlabs(SimtFunction &f, Operation *op, int32_t n
 }
 
 /// Emits a copy for each slab, or as many of them as a box has, and for as many rows of it as a box
-/// has: from where it begins in the array, and in shared memory.
+/// has: from where it begins in the array, and in shared memory. Each of `programs` copies its
+/// part.
 static void emitCopies(SimtFunction &f, const SlabCopies &copies, ArrayRef<int64_t> shape,
                        const CopyingPrograms &programs,
                        llvm::function_ref<void(ValueRange corner, Value shared)> emit) {
   ArrayRef<int64_t> box = copies.map.getBox();
   int64_t columns = box.size() > 2 ? box[0] * box[2] : box[0], rows = box[1];
-  int64_t numRows = shape[1 - copies.slabs.dim] / programs.count;
+  const OperandSlabs &slabs = copies.slabs;
+  bool isBySlabs = slabs.areDividedWhole(shape, programs.count);
+  int64_t numColumns = shape[slabs.dim] / (isBySlabs ? programs.count : 1);
+  int64_t numRows = shape[1 - slabs.dim] / (isBySlabs ? 1 : programs.count);
   auto scaled = [&](int64_t factor) {
     return f.create<arith::MulIOp>(programs.number, f.constantI32(factor)).getResult();
   };
   auto moved = [&](Value coordinate, int64_t distance) -> Value {
     return distance ? f.create<arith::AddIOp>(coordinate, f.constantI32(distance)) : coordinate;
   };
-  for (int64_t column = 0; column < shape[copies.slabs.dim]; column += columns)
+  for (int64_t column = 0; column < numColumns; column += columns)
     for (int64_t row = 0; row < numRows; row += rows) {
       SmallVector<Value> corner;
       for (Value coordinate : copies.coordinates)
@@ -118,12 +122,15 @@ static void emitCopies(SimtFunction &f, const SlabCopies &copies, ArrayRef<int64
       corner[0] = moved(corner[0], column);
       corner[1] = moved(corner[1], row);
       SharedStart place = copies.start;
-      place.bytes += copies.slabs.offsetOf(row, column);
+      place.bytes += slabs.offsetOf(row, column);
       Value address = sharedAddressIn(f, place, {});
       if (programs.number) {
-        corner[1] = f.create<arith::AddIOp>(corner[1], scaled(numRows));
+        Value &first = corner[isBySlabs ? 0 : 1];
+        first = f.create<arith::AddIOp>(first, scaled(isBySlabs ? numColumns : numRows));
+        int64_t bytesOfPart =
+            isBySlabs ? slabs.offsetOf(0, numColumns) : slabs.offsetOf(numRows, 0);
         address = f.create<LLVM::GEPOp>(address.getType(), f.builder.getI8Type(), address,
-                                        ValueRange{scaled(numRows * copies.map.getSpanBytes())});
+                                        ValueRange{scaled(bytesOfPart)});
       }
       emit(corner, address);
     }

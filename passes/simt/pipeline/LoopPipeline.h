@@ -23,9 +23,10 @@ struct PipelinedLoad {
   /// Axes of the cluster, as bits: programs side by side along them copy a part of the box each,
   /// for all of these; none where each copies the whole box for itself.
   unsigned sharedAxes = 0;
-  bool isSharedIf = false; // only where the pipeline's conditions hold
-  /// The array with one dimension more, over the slabs of the tile: one copy brings them all. Null
-  /// where slabs are copied one by one.
+  bool isSharedIf = false;   // only where the pipeline's conditions hold
+  bool hasWholeRows = false; // no row of a tile is partly within the array
+  /// The array with one dimension more, over the slabs that a program copies: one copy brings them
+  /// all. Null where slabs are copied one by one.
   TensorMapAttr whole = {};
   bool isWholeIf = false; // only where the tile is within the bounds of the pipeline
 

@@ -2,11 +2,11 @@
 // which boxes the programs of a cluster copy for one another.
 #include "ir/Diagnostic.h"
 #include "ir/target/TargetDesc.h"
-#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "passes/analysis/ClusterFacts.h"
 #include "passes/analysis/LoaderNeeds.h"
+#include "passes/simt/Boxes.h"
 #include "passes/simt/LayoutRules.h"
 #include "passes/simt/layout/AsyncCopies.h"
 #include "passes/simt/pipeline/LoopPipeline.h"
@@ -89,8 +89,11 @@ static void takeLoader(LoopPipeline &pipeline) {
         << "no warp of its own starts the copies of this loop: " << obstacle;
 }
 
-/// Divides a box's rows among the programs of a cluster, if each gets whole groups of them.
+/// Divides a box among the programs of a cluster, if each gets whole slabs of it, or whole groups
+/// of rows.
 static bool divideBox(PipelinedLoad &pipelined, const OperandSlabs &slabs, int64_t numPrograms) {
+  if (slabs.areDividedWhole(pipelined.slot.getShape(), numPrograms))
+    return true;
   int64_t rows = pipelined.slot.getShape()[1 - slabs.dim];
   if (rows % (numPrograms * OperandSlabs::kRowsOfGroup) != 0)
     return false;
@@ -170,60 +173,29 @@ static void takeMulticast(LoopPipeline &pipeline, const IndexFacts &facts) {
         << (pipeline.conditions.empty() ? "" : ", where the order of programs lets them");
 }
 
-/// Describes the array of a box with a dimension more, over the slabs of the tile: where the whole
-/// tile is within the array, one copy brings them all. Null of a tile of one slab, or one that is
-/// copied in parts.
-static TensorMapAttr wholeBoxOf(const PipelinedLoad &pipelined, const OperandSlabs &slabs) {
-  constexpr int64_t mostRank = 5, mostSlabs = 256;
-  TensorMapAttr map = pipelined.box;
-  MLIRContext *context = map.getContext();
-  ArrayRef<int64_t> shape = SharedType(pipelined.slot).getShape();
-  SmallVector<int64_t> box(map.getBox());
-  int64_t numSlabs = shape[slabs.dim] / box[0];
-  if (numSlabs < 2 || numSlabs > mostSlabs || box[1] != shape[1 - slabs.dim] ||
-      map.getRank() == mostRank)
-    return nullptr;
-  SmallVector<LaunchProductAttr> extents(map.getExtents()), strides(map.getStrides());
-  auto constant = [&](int64_t value) { return LaunchProductAttr::get(context, value, {}); };
-  extents.insert(extents.begin() + 2, constant(numSlabs));
-  strides.insert(strides.begin() + 1, constant(box[0]));
-  box.insert(box.begin() + 2, numSlabs);
-  return TensorMapAttr::get(context, map.getArgument(), map.getElementType(), extents, strides, box,
-                            map.getSpanBytes());
-}
-
-/// Returns true if a bound holds in each launch: an array has no end, or begins and ends at
-/// constants.
-static bool isAlwaysWithin(const BoxBound &bound) {
-  constexpr int64_t noEnd = int64_t(1) << 31;
-  std::optional<int64_t> first = getConstantIntValue(bound.coordinate);
-  int64_t extent = bound.extent.getFactor();
-  return bound.extent.getArguments().empty() &&
-         (extent >= noEnd || (first && *first + bound.width <= extent));
-}
-
-/// Copies all slabs of tiles at once where these are within their arrays: the machine compares the
-/// coordinates of a box with the extents one by one, so it would read the next row in place of what
-/// lies beyond. A loader finds out in front of the loop, where the loop does not change it.
+/// Copies all slabs of tiles at once, or those of a program's part, where rows are within their
+/// arrays. A loader finds out in front of the loop, where the loop does not change it: how many
+/// copies bring a part makes no difference to others of a cluster, but what is shared does.
 static void takeWholeBoxes(LoopPipeline &pipeline, const IndexFacts &facts) {
   for (PipelinedLoad &pipelined : pipeline.loads) {
     std::optional<OperandSlabs> slabs =
         pipelined.box ? slabsOfOperand(facts, pipelined.load) : std::nullopt;
-    TensorMapAttr whole = slabs ? wholeBoxOf(pipelined, *slabs) : nullptr;
-    if (!whole)
+    if (!slabs)
       continue;
-    BoxBound bound{pipelined.coordinates.front(), pipelined.slot.getShape()[slabs->dim],
+    ArrayRef<int64_t> shape = pipelined.slot.getShape();
+    int64_t numSlabs =
+        slabs->numSlabsOf(shape) / clusterSizeOf(pipeline.loop, pipelined.sharedAxes);
+    pipelined.whole = mapOfSlabs(pipelined.box, numSlabs, shape[1 - slabs->dim]);
+    if (!pipelined.whole || pipelined.hasWholeRows)
+      continue;
+    BoxBound bound{pipelined.coordinates.front(), shape[slabs->dim],
                    pipelined.box.getExtents().front()};
-    bool isAlways = isAlwaysWithin(bound);
-    // Programs of a cluster go by what all of them find.
-    bool mayFindOut = pipeline.hasLoader && !pipeline.multicasts() &&
-                      pipeline.loop.isDefinedOutsideOfLoop(bound.coordinate);
-    if (!isAlways && !mayFindOut)
-      continue;
-    pipelined.whole = whole;
-    pipelined.isWholeIf = !isAlways;
-    if (!isAlways)
+    pipelined.isWholeIf = pipeline.hasLoader && pipeline.conditions.empty() &&
+                          pipeline.loop.isDefinedOutsideOfLoop(bound.coordinate);
+    if (pipelined.isWholeIf)
       pipeline.bounds.push_back(bound);
+    else
+      pipelined.whole = nullptr;
   }
 }
 

@@ -297,6 +297,7 @@ bool Planner::takeBoxes(LoopPipeline &pipeline) {
   }
   for (auto [pipelined, source] : llvm::zip(pipeline.loads, sources)) {
     pipelined.box = source.map;
+    pipelined.hasWholeRows = source.hasWholeRows;
     for (const Polynomial &coordinate : source.coordinates) {
       OpBuilder builder = isFixed(coordinate) ? OpBuilder(loop) : OpBuilder(pipelined.load);
       pipelined.coordinates.push_back(

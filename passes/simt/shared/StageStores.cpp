@@ -32,6 +32,7 @@ struct StoredBox {
   OperandSlabs slabs;
   BoxPlace place;
 
+  void takeWhole();
   LinearLayout buffer() const { return bufferOf(slabs, tile::shapeOf(tile.getType())); }
 };
 
@@ -152,6 +153,17 @@ static bool haveRowsInCommon(const BoxPlace &place, int64_t numColumns) {
   return stride.getArguments().empty() && stride.getFactor() < numColumns;
 }
 
+/// Copies all slabs at once where no row ends within the tile: beyond, elements of the next row
+/// would be written.
+void StoredBox::takeWhole() {
+  ArrayRef<int64_t> shape = tile::shapeOf(tile.getType());
+  TensorMapAttr whole = mapOfSlabs(place.map, slabs.numSlabsOf(shape), shape[1 - slabs.dim]);
+  if (!whole || !place.hasWholeRows)
+    return;
+  place.map = whole;
+  place.coordinates.insert(place.coordinates.begin() + 2, Polynomial()); // the first slab
+}
+
 /// Returns the store as that of a box; none where it is not, with a remark.
 std::optional<StoredBox> StoreFinder::boxOf(MemoryAccess store) {
   Value value = store.getWrittenValue();
@@ -177,6 +189,7 @@ std::optional<StoredBox> StoreFinder::boxOf(MemoryAccess store) {
           box.slabs.dim = transposed.getOrder()[box.slabs.dim];
           box.tile = transposed.getSource();
         }
+        box.takeWhole();
         if (!conversion)
           return box;
         box.tile = conversion.getSource();

@@ -247,7 +247,7 @@ def test_sums_in_memory(name: str, sem: str, setting: Setting, rng: np.random.Ge
         expected = torch.full((BM, 64), 3, dtype=torch.float64)
         expected[:M] += (a.double() @ b.double())[:M]
         assert_equal(c, expected)
-        assert "cp.reduce.async.bulk.tensor.2d.global.shared::cta.add" in compiled.asm["ptx"]
+        assert re.search(r"cp\.reduce\.async\.bulk\.tensor\.[23]d\.global\.shared::cta\.add", compiled.asm["ptx"])
 
 
 def test_a_release_is_no_box(rng: np.random.Generator) -> None:
@@ -343,3 +343,50 @@ def test_without_maps_threads_store(rng: np.random.Generator) -> None:
         )
     assert_equal(c[0], a.double() @ b.double())
     assert stores(compiled) == 0
+
+
+@tw.jit
+def heads(
+    a, b, c, M, K, WIDTH: tw.constexpr, FIRST: tw.constexpr, SUM: tw.constexpr,
+    BM: tw.constexpr, BN: tw.constexpr, BK: tw.constexpr,
+):  # fmt: skip
+    """Columns from FIRST on, and from there BN a program, of a matrix of WIDTH columns: a @ b."""
+    m = tw.program_id(0) * BM + tw.arange(0, BM)
+    n = FIRST + tw.program_id(1) * BN + tw.arange(0, BN)
+    k = tw.arange(0, BK)
+    total = tw.zeros((BM, BN), tw.float32)
+    for start in range(0, K, BK):
+        x = tw.load(a + m[:, None] * K + (start + k)[None, :], mask=m[:, None] < M, other=0.0)
+        y = tw.load(b + (start + k)[:, None] * WIDTH + n[None, :], mask=n[None, :] < WIDTH, other=0.0)
+        total = tw.dot(x, y, total)
+    inside = (m[:, None] < M) & (n[None, :] < WIDTH)
+    to = c + m[:, None] * WIDTH + n[None, :]
+    if SUM:
+        tw.atomic_add(to, total, mask=inside, sem="relaxed")
+    else:
+        tw.store(to, total.to(tw.float16), mask=inside)
+
+
+# Columns of the matrix, and from where on: one copy stores a tile whose rows are whole.
+WIDTHS = [(256, 0, True), (384, 128, True), (200, 0, False), (384, 64, False), (384, 256, True)]
+
+
+@pytest.mark.parametrize("adds", [False, True])
+@pytest.mark.parametrize("width, first, whole", WIDTHS)
+def test_tiles_of_whole_rows_are_stored_at_once(
+    width: int, first: int, whole: bool, adds: bool, rng: np.random.Generator
+) -> None:
+    """Where a row may end within the tile, slabs are stored one by one: what follows is not theirs."""
+    M, K, columns = 80, 96, -(-width // 128)
+    a, b = integers(rng, M, K), integers(rng, K, width)
+    c = torch.full((M + 8, width), 3, dtype=torch.float32 if adds else torch.float16)
+    compiled = launch(
+        heads, (2, columns), a, b, c, M, K, WIDTH=width, FIRST=first, SUM=adds, BM=64, BN=128, BK=32,
+        setting=(4, 2, "random"),
+    )  # fmt: skip
+    expected = torch.full(c.shape, 3, dtype=torch.float64)
+    product = (a.double() @ b.double())[:, first:]
+    expected[:M, first:] = expected[:M, first:] + product if adds else product
+    assert_equal(c, expected.to(c.dtype).double())
+    found = re.findall(r"bulk\.tensor\.(\d)d\.global", compiled.asm["ptx"])
+    assert found == (["3"] if whole else ["2"] * (4 if adds else 2))

@@ -123,6 +123,71 @@ def test_the_order_of_programs_is_known_or_not(rng: np.random.Generator) -> None
     ]
 
 
+@tw.jit
+def wide(a, b, c, M, N, K, KNOWN: tw.constexpr, BM: tw.constexpr, BN: tw.constexpr, BK: tw.constexpr):
+    """c = a @ b of tiles of several slabs along n."""
+    m, n = tw.program_id(0) * BM + tw.arange(0, BM), tw.program_id(1) * BN + tw.arange(0, BN)
+    k = tw.arange(0, BK)
+    if KNOWN:
+        N = KNOWN
+    total = tw.zeros((BM, BN), tw.float32)
+    for start in range(0, K, BK):
+        x = tw.load(a + m[:, None] * K + (start + k)[None, :], mask=m[:, None] < M, other=0.0)
+        y = tw.load(b + (start + k)[:, None] * N + n[None, :], mask=n[None, :] < N, other=0.0)
+        total = tw.dot(x, y, total)
+    tw.store(c + m[:, None] * N + n[None, :], total, mask=(m[:, None] < M) & (n[None, :] < N))
+
+
+# The cluster, columns of a tile, of the matrix, and the boxes that each program copies together with
+# others for each step of a tile that is within the matrix, or partly.
+PARTS = [
+    ((2, 1, 1), 128, 256, 1, 1),  # a slab each
+    ((2, 1, 1), 256, 512, 1, 2),  # two slabs each
+    ((2, 1, 1), 256, 304, 1, 2),
+    ((4, 1, 1), 256, 512, 1, 1),
+    ((4, 1, 1), 128, 176, 2, 2),  # rows of both slabs
+    ((2, 2, 1), 256, 720, 1, 2),
+]
+
+
+@pytest.mark.parametrize("completion", ["late", "random", "early"])
+@pytest.mark.parametrize("cluster, BN, N, whole, partly", PARTS)
+def test_programs_copy_slabs_of_their_own(
+    cluster: tuple[int, int, int], BN: int, N: int, whole: int, partly: int, completion: str,
+    rng: np.random.Generator,
+) -> None:  # fmt: skip
+    """One copy brings all slabs of a program's part; each program finds out whether it can."""
+    M, K, columns = 64 * cluster[0] - 24, 96, -(-N // BN)
+    columns += columns % cluster[1]
+    a, b, c = integers(rng, M, K), integers(rng, K, N), poisoned(M, N)
+    compiled = launch(
+        wide, (cluster[0], columns), a, b, c, M, N, K, KNOWN=None, BM=64, BN=BN, BK=32,
+        cluster_dims=cluster, setting=(4, 2, completion),
+    )  # fmt: skip
+    assert_equal(c, a.double() @ b.double())
+    assert multicasts(compiled) > 0
+    mix = tw.simulation.last_report("sim:sm_90a").statistics["mix"]
+    together = sum(count for text, count in mix.items() if "multicast" in text)
+    inside = N // BN
+    ofB = cluster[0] * (inside * whole + (columns - inside) * partly)
+    ofA = cluster[0] * columns if cluster[1] > 1 else 0
+    assert together == 3 * (ofA + ofB)
+
+
+@pytest.mark.parametrize("columns", [2, 3])
+def test_parts_that_are_known_to_be_whole(columns: int, rng: np.random.Generator) -> None:
+    """Extents of whole tiles need no question, in the loader or in front of a store."""
+    M, N, K = 128, 256 * columns, 96
+    a, b, c = integers(rng, M, K), integers(rng, K, N), poisoned(M, N)
+    compiled = launch(
+        wide, (2, columns + 1), a, b, c, M, N, K, KNOWN=N, BM=64, BN=256, BK=32, num_ctas=2,
+        setting=(4, 2, "random"),
+    )  # fmt: skip
+    assert_equal(c, a.double() @ b.double())
+    ptx = compiled.asm["ptx"]
+    assert len(re.findall(r"bulk\.tensor\.3d\.shared\S*multicast", ptx)) == multicasts(compiled) == 1
+
+
 # How the programs of a launch lie, rows and columns of tiles, and whether those of each cluster, or
 # of some of them, need the same tile of a load.
 ORDERS = [
