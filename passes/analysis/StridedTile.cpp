@@ -183,6 +183,10 @@ static std::optional<unsigned> unitDimOf(const StridedTile &tile) {
   return unit;
 }
 
+static bool isUniform(const StridedTile &tile) {
+  return llvm::all_of(tile.steps, [](const Polynomial &step) { return step.isZero(); });
+}
+
 /// An index modulo an extent.
 static std::optional<StridedTile> wrapped(std::optional<StridedTile> index,
                                           const std::optional<StridedTile> &extent) {
@@ -190,11 +194,9 @@ static std::optional<StridedTile> wrapped(std::optional<StridedTile> index,
     return std::nullopt;
   std::optional<unsigned> dim = unitDimOf(*index);
   std::optional<Monomial> number = extent->offset.single();
-  bool isUniform =
-      llvm::all_of(extent->steps, [](const Polynomial &step) { return step.isZero(); });
-  if (!dim || !number || !number->isFixed() || !isUniform)
+  if (!dim || !number || !number->isFixed() || !isUniform(*extent))
     return std::nullopt;
-  index->wraps.push_back({*dim, index->offset, *number});
+  index->wraps.push_back({dim, index->offset, *number});
   return index;
 }
 
@@ -206,7 +208,7 @@ std::optional<StridedTile> Reader::readShape(Operation *op) {
   if (auto expand = dyn_cast<ExpandDimsOp>(op)) {
     tile->steps.insert(tile->steps.begin() + expand.getAxis(), Polynomial());
     for (IndexLimit &wrap : tile->wraps)
-      wrap.dim += wrap.dim >= expand.getAxis();
+      *wrap.dim += *wrap.dim >= expand.getAxis();
   } else if (auto transposed = dyn_cast<TransOp>(op)) {
     for (auto [dim, from] : llvm::enumerate(transposed.getOrder())) {
       tile->steps[dim] = source.steps[from];
@@ -391,13 +393,15 @@ static std::optional<IndexLimit> limitOf(const IndexFacts &facts, arith::CmpIOp 
        !limit->offset.single() || limit->offset.single()->factor < 0))
     return std::nullopt;
   difference = sum(difference, limit, -1);
-  std::optional<unsigned> dim = difference ? unitDimOf(*difference) : std::nullopt;
-  if (!dim || difference->base || !difference->wraps.empty())
+  if (!difference || difference->base || !difference->wraps.empty())
+    return std::nullopt;
+  std::optional<unsigned> dim = unitDimOf(*difference);
+  if (!dim && !isUniform(*difference))
     return std::nullopt;
   std::optional<Monomial> extent = takeExtent(difference->offset);
   if (!extent)
     return std::nullopt;
-  return IndexLimit{*dim, difference->offset, *extent};
+  return IndexLimit{dim, difference->offset, *extent};
 }
 
 bool tw::collectLimits(const IndexFacts &facts, Value mask, SmallVectorImpl<IndexLimit> &limits) {
@@ -412,16 +416,18 @@ bool tw::collectLimits(const IndexFacts &facts, Value mask, SmallVectorImpl<Inde
       limits.push_back(*limit);
     return limit.has_value();
   }
-  if (!isa_and_nonnull<BroadcastOp, simt::ConvertLayoutOp, ExpandDimsOp, TransOp>(op))
+  if (!isa_and_nonnull<SplatOp, BroadcastOp, simt::ConvertLayoutOp, ExpandDimsOp, TransOp>(op))
     return false;
   size_t first = limits.size();
   bool isOfLimits = collectLimits(facts, op->getOperand(0), limits);
   for (IndexLimit &limit : MutableArrayRef(limits).drop_front(first)) {
+    if (!limit.dim)
+      continue;
     if (auto expand = dyn_cast<ExpandDimsOp>(op))
-      limit.dim += limit.dim >= expand.getAxis();
+      *limit.dim += *limit.dim >= expand.getAxis();
     if (auto transposed = dyn_cast<TransOp>(op))
       limit.dim =
-          llvm::find(transposed.getOrder(), int32_t(limit.dim)) - transposed.getOrder().begin();
+          llvm::find(transposed.getOrder(), int32_t(*limit.dim)) - transposed.getOrder().begin();
   }
   return isOfLimits;
 }

@@ -53,9 +53,10 @@ private:
   llvm::SmallVector<Monomial, 2> monomials;
 };
 
-/// An index along a dimension of a tile: `index` and the element's number along it.
+/// An index along a dimension of a tile: `index` and the element's number along it. Without a
+/// dimension, one that all elements have in common.
 struct IndexLimit {
-  unsigned dim = 0;
+  std::optional<unsigned> dim;
   Polynomial index;
   Monomial extent; // which a launch gives
 };

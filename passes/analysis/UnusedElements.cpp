@@ -106,5 +106,5 @@ bool Follower::follow(Value value, unsigned dim) {
 }
 
 bool tw::isUnusedBeyond(const IndexFacts &facts, Value tile, const IndexLimit &limit) {
-  return Follower(facts, limit).follow(tile, limit.dim);
+  return Follower(facts, limit).follow(tile, *limit.dim);
 }

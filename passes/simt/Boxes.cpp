@@ -34,6 +34,7 @@ struct BoxReader {
   bool readPointers(const std::optional<StridedTile> &tile);
   bool readOffset(const Polynomial &offset);
   bool moveFurther(MapDim &dim, const Polynomial &index);
+  bool takeUniform(const IndexLimit &limit);
   bool takeLimit(const IndexLimit &limit);
   void moveConstant(IndexLimit &limit);
   bool readMask(Value mask);
@@ -167,9 +168,21 @@ bool BoxReader::moveFurther(MapDim &dim, const Polynomial &index) {
   return true;
 }
 
+/// Takes an extent of a dimension in which the box has one element, with which the kernel compares
+/// the number of a matrix.
+bool BoxReader::takeUniform(const IndexLimit &limit) {
+  for (MapDim &dim : MutableArrayRef(dims).drop_front(2))
+    if (limit.index == dim.coordinate && limit.extent.factor >= 1 &&
+        (!dim.extent || Polynomial(*dim.extent) == Polynomial(limit.extent))) {
+      dim.extent = limit.extent;
+      return true;
+    }
+  return false;
+}
+
 /// Takes an extent of the array, with which the kernel compares, or divides, an index.
 bool BoxReader::takeLimit(const IndexLimit &limit) {
-  MapDim &dim = dimOfTile(limit.dim);
+  MapDim &dim = dimOfTile(*limit.dim);
   if (!dim.extent && !(limit.index == dim.coordinate) && !moveFurther(dim, limit.index))
     return false;
   bool isSame = !dim.extent || Polynomial(*dim.extent) == Polynomial(limit.extent);
@@ -181,7 +194,9 @@ bool BoxReader::takeLimit(const IndexLimit &limit) {
 
 /// `64 + i < 256` is read as `i < 192`: moves a constant of the coordinate back to both sides.
 void BoxReader::moveConstant(IndexLimit &limit) {
-  Polynomial apart = dimOfTile(limit.dim).coordinate;
+  if (!limit.dim)
+    return;
+  Polynomial apart = dimOfTile(*limit.dim).coordinate;
   apart.add(limit.index, -1);
   std::optional<Monomial> shift = apart.single();
   if (!shift || !shift->isConstant() || !limit.extent.isConstant())
@@ -194,7 +209,14 @@ bool BoxReader::readMask(Value mask) {
   SmallVector<IndexLimit> limits;
   bool isOfLimits = collectLimits(facts, mask, limits);
   llvm::for_each(limits, [&](IndexLimit &limit) { moveConstant(limit); });
-  if (isOfLimits && llvm::all_of(limits, [&](const IndexLimit &limit) { return takeLimit(limit); }))
+  // Limits along dimensions of the tile find out which others the array has.
+  auto take = [&](bool isUniform) {
+    return llvm::all_of(limits, [&](const IndexLimit &limit) {
+      return limit.dim.has_value() == isUniform ||
+             (isUniform ? takeUniform(limit) : takeLimit(limit));
+    });
+  };
+  if (isOfLimits && take(/*isUniform=*/false) && take(/*isUniform=*/true))
     return true;
   return fail("its mask is more than comparisons of indices with the array's extents");
 }
@@ -202,7 +224,7 @@ bool BoxReader::readMask(Value mask) {
 /// Rows that begin again at an extent are filled instead, where no result of theirs is stored.
 bool BoxReader::readWraps(ArrayRef<IndexLimit> wraps) {
   for (const IndexLimit &wrap : wraps) {
-    bool isMasked = dimOfTile(wrap.dim).extent.has_value();
+    bool isMasked = dimOfTile(*wrap.dim).extent.has_value();
     bool isLoad = isa<LoadOp>(access.getOperation());
     bool mayBeUsed = !isMasked && !(isLoad && isUnusedBeyond(facts, access->getResult(0), wrap));
     if (!takeLimit(wrap) || mayBeUsed)

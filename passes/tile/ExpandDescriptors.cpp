@@ -21,11 +21,12 @@ namespace {
 /// Emits the pointers and the mask of one box, before the operation that accesses it.
 class BoxAccess {
 public:
-  BoxAccess(Operation *op, const Box &box, const IndexFacts &facts)
-      : builder(op), loc(op->getLoc()), box(box), facts(facts) {}
+  BoxAccess(Operation *op, const Box &box, const IndexFacts &facts);
 
   Value pointers();
   Value mask(); // null: everything is accessed
+  /// Returns the type of what is accessed: the tile of the box, without some extents of 1.
+  RankedTensorType type() const { return RankedTensorType::get(shape, box.type.getElementType()); }
 
 private:
   Value wide(Value integer) {
@@ -42,6 +43,7 @@ private:
     return ArangeOp::create(builder, loc, RankedTensorType::get({extent}, builder.getI32Type()), 0,
                             int32_t(extent));
   }
+  bool isDropped(int64_t dim) const { return !llvm::is_contained(kept, dim); }
   Value alongDim(Value line, int64_t dim);
   Value inside(int64_t dim);
 
@@ -49,23 +51,53 @@ private:
   Location loc;
   const Box &box;
   const IndexFacts &facts;
+  SmallVector<int64_t> kept;  // the dimensions of the box that the access has
+  SmallVector<int64_t> shape; // of these
 };
 } // namespace
 
-/// A 1-D tile along a dimension of the box, the same for all indices of the others.
+/// Returns true if the kernel knows the tile of a box only in another shape of fewer dimensions: a
+/// matrix of a batch.
+static bool isReshapedOnly(Operation *op, const Box &box) {
+  auto isSmaller = [&](Type type) { return int64_t(shapeOf(type).size()) < box.type.getRank(); };
+  if (auto store = dyn_cast<DescriptorStoreOp>(op)) {
+    auto reshape = store.getValue().getDefiningOp<ReshapeOp>();
+    return reshape && isSmaller(reshape.getSource().getType());
+  }
+  return isa<DescriptorLoadOp>(op) && llvm::all_of(op->getUsers(), [&](Operation *user) {
+           return isa<ReshapeOp>(user) && isSmaller(user->getResult(0).getType());
+         });
+}
+
+BoxAccess::BoxAccess(Operation *op, const Box &box, const IndexFacts &facts)
+    : builder(op), loc(op->getLoc()), box(box), facts(facts) {
+  bool mayDrop = isReshapedOnly(op, box);
+  for (auto [dim, extent] : llvm::enumerate(box.type.getShape()))
+    if (!mayDrop || extent != 1 || box.isListed(dim)) {
+      kept.push_back(dim);
+      shape.push_back(extent);
+    }
+  if (kept.empty()) {
+    kept.push_back(0);
+    shape.push_back(1);
+  }
+}
+
+/// A 1-D tile along a dimension of the box, or a scalar of one that is dropped, the same for all
+/// indices of the others.
 Value BoxAccess::alongDim(Value line, int64_t dim) {
+  if (isDropped(dim))
+    return splat(line, shape);
   Type element = elementTypeOf(line.getType());
-  int64_t rank = box.type.getRank();
-  for (int64_t position = 0; position < rank; ++position) {
-    if (position == dim)
+  for (auto [position, other] : llvm::enumerate(kept)) {
+    if (other == dim)
       continue;
-    SmallVector<int64_t> shape(shapeOf(line.getType()));
-    shape.insert(shape.begin() + position, 1);
-    line = ExpandDimsOp::create(builder, loc, RankedTensorType::get(shape, element), line,
+    SmallVector<int64_t> expanded(shapeOf(line.getType()));
+    expanded.insert(expanded.begin() + position, 1);
+    line = ExpandDimsOp::create(builder, loc, RankedTensorType::get(expanded, element), line,
                                 int32_t(position));
   }
-  return builder.createOrFold<BroadcastOp>(loc, RankedTensorType::get(box.type.getShape(), element),
-                                           line);
+  return builder.createOrFold<BroadcastOp>(loc, RankedTensorType::get(shape, element), line);
 }
 
 /// The corner is a scalar sum; what follows from it is the same for every box of these strides, so
@@ -77,8 +109,8 @@ Value BoxAccess::pointers() {
       corner = AddPtrOp::create(
           builder, loc, corner,
           builder.createOrFold<arith::MulIOp>(loc, wide(box.offsets[dim]), wide(box.strides[dim])));
-  Value pointers = splat(corner, box.type.getShape());
-  for (int64_t dim = 0; dim < box.type.getRank(); ++dim) {
+  Value pointers = splat(corner, shape);
+  for (int64_t dim : kept) {
     Value line = box.isListed(dim) ? box.offsets[dim] : steps(dim);
     // Small numbers times 1 need no 64 bits; other strides are known at run time only.
     if (box.isListed(dim) || facts.of(box.strides[dim]).constant != 1)
@@ -130,6 +162,8 @@ Value BoxAccess::inside(int64_t dim) {
     extent = arith::MaxSIOp::create(builder, loc, extent, zero);
   }
   Value index = offset;
+  if (isDropped(dim))
+    return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, index, extent);
   if (!box.isListed(dim)) {
     Value line = isWide ? wide(steps(dim)) : steps(dim);
     index = arith::AddIOp::create(builder, loc, splat(offset, shapeOf(line.getType())), line);
@@ -159,17 +193,21 @@ static void expand(Operation *op, const Box &box, const IndexFacts &facts) {
   Location loc = op->getLoc();
   BoxAccess access(op, box, facts);
   Value mask = access.mask(), pointers = access.pointers();
+  auto reshaped = [&](Value tile, RankedTensorType type) -> Value {
+    if (tile.getType() == type)
+      return tile;
+    return builder.createOrFold<ReshapeOp>(loc, type, tile, /*allow_reorder=*/false);
+  };
   llvm::TypeSwitch<Operation *>(op)
       .Case([&](DescriptorLoadOp load) {
-        Value other =
-            mask && load.getNanOutside() ? nanTile(builder, loc, load.getType()) : Value();
-        auto plain = LoadOp::create(builder, loc, load.getType(), pointers, mask, other,
+        Value other = mask && load.getNanOutside() ? nanTile(builder, loc, access.type()) : Value();
+        auto plain = LoadOp::create(builder, loc, access.type(), pointers, mask, other,
                                     load.getCache(), load.getEvict(), load.getIsVolatile());
-        load.replaceAllUsesWith(plain.getResult());
+        load.replaceAllUsesWith(reshaped(plain.getResult(), box.type));
       })
       .Case([&](DescriptorStoreOp store) {
-        StoreOp::create(builder, loc, pointers, store.getValue(), mask, store.getCache(),
-                        store.getEvict());
+        StoreOp::create(builder, loc, pointers, reshaped(store.getValue(), access.type()), mask,
+                        store.getCache(), store.getEvict());
       })
       .Case([&](DescriptorAtomicOp atomic) {
         AtomicRmwOp::create(builder, loc, box.type, atomic.getKind(), pointers, atomic.getValue(),

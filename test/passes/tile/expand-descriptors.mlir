@@ -53,3 +53,35 @@ func.func @listed(%p: !tile.ptr<i32>, %n: i32, %rows: tensor<4xi32>, %v: tensor<
   tile.descriptor_atomic add, %v to %p shape [%n, %n] strides [%n, %one] at [%rows, %zero] checked [] : (!tile.ptr<i32>, i32, i32, i32, i32, tensor<4xi32>, i32, tensor<4x8xi32>) -> ()
   return
 }
+
+// -----
+
+// A matrix of a batch that the kernel knows as a matrix only is accessed as one: what checks the
+// batch is a scalar.
+// CHECK-LABEL: func.func @matrix(
+// CHECK: %[[INSIDE:.*]] = arith.cmpi ult, %{{.*}}, %{{.*}} : i32
+// CHECK: tile.splat %[[INSIDE]] : i1 -> tensor<4x8xi1>
+// CHECK: %[[X:.*]] = tile.load %{{.*}} mask %{{.*}} : tensor<4x8xi1>  : tensor<4x8x!tile.ptr<f32>> -> tensor<4x8xf32>
+// CHECK-NOT: tile.reshape
+// CHECK: tile.store {{.*}}%[[X]]
+// CHECK-NOT: tile.reshape
+func.func @matrix(%p: !tile.ptr<f32>, %b: i32 {tile.non_negative}, %m: i32 {tile.non_negative}, %s: i32, %z: i32, %i: i32) {
+  %one = arith.constant 1 : i32
+  %zero = arith.constant 0 : i32
+  %0 = tile.descriptor_load %p shape [%b, %m, %m] strides [%s, %m, %one] at [%z, %i, %zero] checked [0, 1] : (!tile.ptr<f32>, i32, i32, i32, i32, i32, i32, i32, i32, i32) -> tensor<1x4x8xf32>
+  %1 = tile.reshape %0 : tensor<1x4x8xf32> -> tensor<4x8xf32>
+  %2 = tile.reshape %1 : tensor<4x8xf32> -> tensor<1x4x8xf32>
+  tile.descriptor_store %2 to %p shape [%b, %m, %m] strides [%s, %m, %one] at [%z, %i, %zero] checked [0, 1] : (!tile.ptr<f32>, i32, i32, i32, i32, i32, i32, i32, i32, i32, tensor<1x4x8xf32>) -> ()
+  return
+}
+
+// -----
+
+// One that is used with all its dimensions keeps them.
+// CHECK-LABEL: func.func @batch(
+// CHECK: tile.load {{.*}} -> tensor<1x4x8xf32>
+func.func @batch(%p: !tile.ptr<f32>, %m: i32, %s: i32, %z: i32) -> tensor<1x4x8xf32> {
+  %one = arith.constant 1 : i32
+  %0 = tile.descriptor_load %p shape [%m, %m, %m] strides [%s, %m, %one] at [%z, %z, %z] checked [0] : (!tile.ptr<f32>, i32, i32, i32, i32, i32, i32, i32, i32, i32) -> tensor<1x4x8xf32>
+  return %0 : tensor<1x4x8xf32>
+}

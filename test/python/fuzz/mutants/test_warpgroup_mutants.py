@@ -58,7 +58,7 @@ AT_LEAST = {
     "masked, with a loader": (60, 20),
     "loader of attention": (60, 20),
     "cluster, 2 stages": (70, 15),
-    "cluster, 3 stages": (90, 15),
+    "cluster, 3 stages": (85, 15),
     "cluster of two axes": (100, 18),
     "stores": (50, 20),
     "stores of the same rows, 8 warps": (70, 25),
