@@ -4,6 +4,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "passes/analysis/SharedLiveness.h"
 #include "passes/simt/lowering/thread/SharedTile.h"
+#include "llvm/Support/SaveAndRestore.h"
 
 using namespace mlir;
 using namespace tw;
@@ -156,6 +157,7 @@ LogicalResult SimtFunction::lowerBoxCopy(BoxCopyOp op) {
     Value barrier = sharedAddressIn(*this, *barrierStart, {});
     create<PhaseExpectOp>(barrier, bytes);
     for (auto [copies, buffer] : llvm::zip(boxes, op.getBuffers())) {
+      llvm::SaveAndRestore<Location> atLoad(loc, buffer.getLoc());
       CopyingPrograms programs = programsAlong(*this, op, copies.axes);
       emitCopies(*this, copies, cast<SharedType>(buffer.getType()).getShape(), programs,
                  [&](ValueRange corner, Value shared) {

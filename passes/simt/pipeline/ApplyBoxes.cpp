@@ -23,7 +23,7 @@ void PipelineRewriter::copyBoxes(unsigned group, const IRMapping &mapping, Value
     bool isWhole = pipelined.whole && (holds || !pipelined.isWholeIf);
     maps.push_back(
         addTensorMap(loop->getParentOfType<ModuleOp>(), isWhole ? pipelined.whole : pipelined.box));
-    places.push_back(SlotOp::create(builder, loc, ring, slot, phase));
+    places.push_back(SlotOp::create(builder, pipelined.load.getLoc(), ring, slot, phase));
     for (auto [dim, coordinate] : llvm::enumerate(pipelined.coordinates)) {
       coordinates.push_back(mapping.lookupOrDefault(coordinate));
       if (isWhole && dim == 1)

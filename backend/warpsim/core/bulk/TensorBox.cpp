@@ -12,7 +12,8 @@ struct BoxWalk {
   std::array<uint32_t, 5> row = {}; // of the present row; [0] is not used
   uint32_t offset = 0;              // of the box in shared memory
   uint64_t sharedBase = 0;
-  Region *region = nullptr;
+  Region *region = nullptr; // in which the map's tensor begins
+  bool hasReported = false; // that the tensor reaches outside of it
 
   /// The offset of a row's byte: 16-byte parts of every 128 bytes change places by the address bits
   /// above them.
@@ -87,8 +88,28 @@ static void addRun(const BoxWalk &walk, uint32_t begin, uint32_t end, uint64_t a
   }
 }
 
-/// Adds the row that the walk is at, clipped to the tensor; false where it lies outside of memory.
-static bool addRow(BoxWalk &walk, uint32_t rowBegin, Cta &cta, BulkCopy &copy) {
+/// Reports a part of a tensor that is not in the array where the tensor begins.
+static void reportOutside(const BulkStep &step, const BoxWalk &walk, uint64_t address,
+                          uint32_t bytes, bool isLoad) {
+  const Region *region = walk.region ? walk.region : step.cta.launch.memory.nearest(walk.map.base);
+  if (!region)
+    return step.report(Kind::OutOfBoundsGlobal,
+                       "a tensor copy accesses global memory, of which the launch has none");
+  int64_t offset = int64_t(address - region->base);
+  step.cta.report(Kind::OutOfBoundsGlobal, step.warp, step.lane, step.pc, [&](Finding &finding) {
+    finding.buffer = region->name;
+    finding.offset = offset;
+    finding.message = std::string("tensor copy ") + (isLoad ? "reads " : "writes ") +
+                      std::to_string(bytes) + " bytes at offset " + std::to_string(offset) +
+                      " of `" + region->name + "`, which has " +
+                      std::to_string(region->end - region->base) + " bytes";
+  });
+}
+
+/// Adds the row that the walk is at, clipped to the tensor. What lies outside of its array is
+/// reported, and taken as outside of the tensor.
+static void addRow(const BulkStep &step, BoxWalk &walk, uint32_t rowBegin, bool isLoad,
+                   BulkCopy &copy) {
   const TensorMap &map = walk.map;
   int64_t bytes = bytesOf(map.element), count = map.box[0], extent = int64_t(map.extents[0]);
   int64_t begin = std::clamp<int64_t>(-walk.start[0], 0, count);
@@ -101,16 +122,18 @@ static bool addRow(BoxWalk &walk, uint32_t rowBegin, Cta &cta, BulkCopy &copy) {
     address += uint64_t(at) * map.strideOf(i);
   }
   uint32_t first = rowBegin + uint32_t(begin * bytes), last = rowBegin + uint32_t(end * bytes);
-  if (first < last) {
-    uint32_t hint = 0;
-    walk.region = cta.launch.memory.find(address, hint);
-    if (!walk.region || walk.region->end - address < last - first)
-      return false;
+  const Region *region = walk.region;
+  bool isThere = region && address >= region->base && address < region->end &&
+                 region->end - address >= last - first;
+  if (first < last && !isThere) {
+    if (!walk.hasReported)
+      reportOutside(step, walk, address, last - first, isLoad);
+    walk.hasReported = true;
+    last = first;
   }
   addRun(walk, rowBegin, first, 0, false, copy);
   addRun(walk, first, last, address, true, copy);
   addRun(walk, last, rowBegin + uint32_t(count * bytes), 0, false, copy);
-  return true;
 }
 
 /// The bytes of an element outside, repeated in four bytes; of 8-byte elements in each half.
@@ -136,15 +159,13 @@ bool tw::warpsim::findBox(const BulkStep &step, bool isLoad, BulkCopy &copy) {
   if (!offset)
     return false;
   BoxWalk walk = {*map, {}, {}, *offset, step.cta.launch.program.sharedBase};
+  uint32_t hint = 0;
+  walk.region = step.cta.launch.memory.find(map->base, hint);
   for (unsigned i = 0; i < map->rank; ++i)
     walk.start[i] = int32_t(step.read(step.instruction.sources[i], "a coordinate"));
   uint32_t rowBytes = map->box[0] * copy.elementBytes, rowBegin = 0;
   do {
-    if (!addRow(walk, rowBegin, step.cta, copy)) {
-      step.report(Kind::OutOfBoundsGlobal,
-                  "the tensor of the map reaches outside of every allocation");
-      return false;
-    }
+    addRow(step, walk, rowBegin, isLoad, copy);
     rowBegin += rowBytes;
   } while (walk.next());
   return true;
