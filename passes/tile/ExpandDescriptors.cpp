@@ -60,13 +60,15 @@ private:
 /// matrix of a batch.
 static bool isReshapedOnly(Operation *op, const Box &box) {
   auto isSmaller = [&](Type type) { return int64_t(shapeOf(type).size()) < box.type.getRank(); };
-  if (auto store = dyn_cast<DescriptorStoreOp>(op)) {
-    auto reshape = store.getValue().getDefiningOp<ReshapeOp>();
+  if (!isa<DescriptorLoadOp>(op)) {
+    auto store = dyn_cast<DescriptorStoreOp>(op);
+    Value written = store ? store.getValue() : cast<DescriptorAtomicOp>(op).getValue();
+    auto reshape = written.getDefiningOp<ReshapeOp>();
     return reshape && isSmaller(reshape.getSource().getType());
   }
-  return isa<DescriptorLoadOp>(op) && llvm::all_of(op->getUsers(), [&](Operation *user) {
-           return isa<ReshapeOp>(user) && isSmaller(user->getResult(0).getType());
-         });
+  return llvm::all_of(op->getUsers(), [&](Operation *user) {
+    return isa<ReshapeOp>(user) && isSmaller(user->getResult(0).getType());
+  });
 }
 
 BoxAccess::BoxAccess(Operation *op, const Box &box, const IndexFacts &facts)
@@ -210,8 +212,9 @@ static void expand(Operation *op, const Box &box, const IndexFacts &facts) {
                         store.getCache(), store.getEvict());
       })
       .Case([&](DescriptorAtomicOp atomic) {
-        AtomicRmwOp::create(builder, loc, box.type, atomic.getKind(), pointers, atomic.getValue(),
-                            mask, MemoryOrder::Relaxed, MemoryScope::GPU);
+        AtomicRmwOp::create(builder, loc, access.type(), atomic.getKind(), pointers,
+                            reshaped(atomic.getValue(), access.type()), mask, MemoryOrder::Relaxed,
+                            MemoryScope::GPU);
       });
   op->erase();
 }

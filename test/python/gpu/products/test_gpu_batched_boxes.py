@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.usefixtures("compiler", "hopper"), pytest.mark.one_mac
 
 @tw.jit
 def batch_by_descriptors(
-    a, b, c, B, M, N, K, HOST: tw.constexpr, RANK: tw.constexpr,
+    a, b, c, B, M, N, K, HOST: tw.constexpr, RANK: tw.constexpr, ADDS: tw.constexpr,
     BM: tw.constexpr, BN: tw.constexpr, BK: tw.constexpr,
 ):  # fmt: skip
     """c[i] = a[i] @ b[i]: tiles of 3 dimensions, or 4, are matrices."""
@@ -38,7 +38,9 @@ def batch_by_descriptors(
             x, y = left.load([z, m, 0, k]), right.load([0, z, k, n])
         total = tw.dot(x.reshape(BM, BK), y.reshape(BK, BN), total)
     out = total.to(tw.float16)
-    if RANK == 3:
+    if ADDS:
+        to.atomic_add([z, m, n], total.reshape(1, BM, BN))
+    elif RANK == 3:
         to.store([z, m, n], out.reshape(1, BM, BN))
     else:
         to.store([z, 0, m, n], out.reshape(1, 1, BM, BN))
@@ -58,9 +60,29 @@ def test_matrices_of_descriptors_of_batches(form: str, completion: str, rng: np.
         arguments = [tw.TensorDescriptor.from_tensor(tensor, block) for tensor, block in whole]
     compiled = launch(
         batch_by_descriptors, (2, 3, B + 1), *arguments, B, M, N, K, HOST=form == "host",
-        RANK=4 if form == "4" else 3, BM=64, BN=64, BK=32, setting=(4, 3, completion),
+        ADDS=False, RANK=4 if form == "4" else 3, BM=64, BN=64, BK=32, setting=(4, 3, completion),
     )  # fmt: skip
     assert_equal(c[:B], a.double() @ b.double())
     assert (c[B] == 7).all()
     if form != "4":  # nothing divides what the fourth dimension adds
         assert copies(compiled) > 0 and len(mapped(compiled)) == 3
+
+
+@pytest.mark.parametrize("cluster, BN", [((2, 1, 1), 256), ((2, 2, 1), 128), ((1, 1, 1), 128)])
+@pytest.mark.parametrize("completion", ["late", "random"])
+def test_clusters_share_matrices_of_batches(
+    cluster: tuple[int, int, int], BN: int, completion: str, rng: np.random.Generator
+) -> None:
+    """All of a cluster are in the same matrix. What they add to memory are boxes as well."""
+    B, M, N, K = 2, 112, 304, 80
+    a, b, c = integers(rng, B, M, K), integers(rng, B, K, N), torch.full((B, M, N), 3.0)
+    columns = -(-N // BN)
+    compiled = launch(
+        batch_by_descriptors, (2, columns + columns % 2, B), a, b, c, B, M, N, K, HOST=False, RANK=3,
+        ADDS=True, BM=64, BN=BN, BK=32, cluster_dims=cluster, setting=(4, 2, completion),
+    )  # fmt: skip
+    assert_equal(c, 3 + a.double() @ b.double())
+    ptx = compiled.asm["ptx"]
+    assert (".multicast::cluster" in ptx) == (cluster != (1, 1, 1))
+    # A larger tile of sums does not fit in shared memory at once.
+    assert ("cp.reduce.async.bulk.tensor.3d" in ptx) == (BN == 128)
