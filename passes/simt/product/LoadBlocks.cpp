@@ -115,6 +115,8 @@ static StringRef obstacleInNumbers(TensorMapAttr array, int64_t bytes) {
 /// Why a box cannot be loaded in blocks of elements of so many bytes, or nothing.
 static StringRef obstacleOf(const IndexFacts &facts, const BoxPlace &place, TensorMapAttr array,
                             int64_t bytes) {
+  if (llvm::is_contained(ArrayRef(place.hasExtent).drop_front(2), true))
+    return "its mask compares the number of a matrix with how many there are";
   int64_t needed = isInAddress(place, 0) ? block::kBaseBytes : block::kPlaceBytes;
   if (bytes * divisibilityOf(facts, place.coordinates.front()) % needed != 0)
     return needed == block::kPlaceBytes ? "its rows do not begin at multiples of 4 bytes"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from gpu.launching import launching_on
 from gpu.products.test_gpu_boxes import copies, mapped
 from gpu.products.test_gpu_matmul import assert_equal, integers, launch
 
@@ -86,3 +87,15 @@ def test_clusters_share_matrices_of_batches(
     assert (".multicast::cluster" in ptx) == (cluster != (1, 1, 1))
     # A larger tile of sums does not fit in shared memory at once.
     assert ("cp.reduce.async.bulk.tensor.3d" in ptx) == (BN == 128)
+
+
+@pytest.mark.parametrize("device", ["sim:sm_80", "sim:gfx942", "sim:xe2", "sim:generic16"])
+def test_other_machines_read_nothing_behind_the_batch(device: str, rng: np.random.Generator) -> None:
+    B, M, N, K = 2, 112, 144, 80
+    a, b, c = integers(rng, B, M, K), integers(rng, B, K, N), torch.full((B, M, N), 7, dtype=torch.float16)
+    with launching_on(device):
+        launch(
+            batch_by_descriptors, (2, 3, B + 1), a, b, c, B, M, N, K, HOST=False, ADDS=False, RANK=3,
+            BM=64, BN=64, BK=32, setting=(4, 2, "late"),
+        )  # fmt: skip
+    assert_equal(c, a.double() @ b.double())
