@@ -55,6 +55,32 @@ def layer_norm(out, x, weight, bias, means, scales, row_stride, columns, eps, BL
 
 
 @jit
+def rms_norm(out, x, weight, scales, row_stride, columns, eps, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    c = tl.arange(0, BLOCK)
+    inside = c < columns
+    value = tl.load(x + row * row_stride + c, mask=inside, other=0.0).to(tl.float32)
+    scale = 1.0 / tl.sqrt(tl.sum(value * value, axis=0) / columns + eps)
+    tl.store(scales + row, scale)
+    w = tl.load(weight + c, mask=inside, other=0.0).to(tl.float32)
+    tl.store(out + row * row_stride + c, (value * scale * w).to(tl.bfloat16), mask=inside)
+
+
+@jit
+def rms_norm_backward(out, gradients, x, weight, scales, row_stride, columns, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    c = tl.arange(0, BLOCK)
+    inside = c < columns
+    gradient = tl.load(gradients + row * row_stride + c, mask=inside, other=0.0).to(tl.float32)
+    value = tl.load(x + row * row_stride + c, mask=inside, other=0.0).to(tl.float32)
+    gradient *= tl.load(weight + c, mask=inside, other=0.0).to(tl.float32)
+    scale = tl.load(scales + row)
+    value *= scale
+    part = tl.sum(value * gradient, axis=0) / columns
+    tl.store(out + row * row_stride + c, ((gradient - value * part) * scale).to(tl.bfloat16), mask=inside)
+
+
+@jit
 def matmul(
     a, b, c, M, N, K, stride_am, stride_ak, stride_bk, stride_bn, stride_cm, stride_cn,
     BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, GROUP: tl.constexpr,
@@ -159,17 +185,21 @@ SIGNATURES = {
     "add": "*fp32:16 *fp32:16 *fp32:16 i32:16",
     "softmax": "*fp32:16 *fp32:16 i32:16 i32:16",
     "layer_norm": "*fp16:16 *fp16:16 *fp16:16 *fp16:16 *fp32:16 *fp32:16 i32:16 i32:16 fp32",
+    "rms_norm": "*bf16:16 *bf16:16 *bf16:16 *fp32:16 i32:16 i32:16 fp32",
+    "rms_norm_backward": "*bf16:16 *bf16:16 *bf16:16 *bf16:16 *fp32:16 i32:16 i32:16",
     "matmul": "*fp16:16 *fp16:16 *fp16:16 i32:16 i32:16 i32:16 i32:16 i32:1 i32:16 i32:1 i32:16 i32:1",
     "attention": "*fp16:16 *fp16:16 *fp16:16 *fp16:16 fp32 i32:16 i32:16 i32:16",
     "unrolled": "*fp32:16 *fp32:16 i32 i32",
     "matmul_mxfp8": "*fp8e4nv:16 *u8:16 *fp8e4nv:16 *u8:16 *fp32:16 i32:16 i32:16",
 }
-AMD_ONLY = ("matmul_mxfp8",)  # compared for AMD's GPUs alone
+AMD_ONLY = ("rms_norm", "rms_norm_backward", "matmul_mxfp8")  # compared for AMD's GPUs alone
 ROW = {"BLOCK": 1024}
 CONSTANTS = {
     "add": ROW,
     "softmax": ROW,
     "layer_norm": ROW,
+    "rms_norm": {"BLOCK": 2048},
+    "rms_norm_backward": {"BLOCK": 2048},
     "matmul": {"BM": 128, "BN": 128, "BK": 32, "GROUP": 8, "MOST": None},
     "attention": {"BM": 128, "BN": 64, "D": 64, "CAUSAL": True},
     "unrolled": {"PARTS": 64, "SIZE": 32},

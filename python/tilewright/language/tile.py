@@ -297,9 +297,9 @@ def umulhi(x: Value, y: Value) -> tensor:
 def fdiv(x: Value, y: Value, ieee_rounding: bool = False, approx: bool = False) -> tensor:
     """The quotient of floats, as x / y gives it: float16 and bfloat16 in float32, rounded once more.
 
-    Of float32, it is correctly rounded on CPUs and within 2 units in the last place on GPUs;
-    `ieee_rounding` asks for correct rounding there too, `approx` permits what x / y is permitted
-    anyway. Of float64, it always is correctly rounded.
+    Of float32, it is correctly rounded on CPUs and within 2 units in the last place on GPUs, 3 where
+    y is a square root: it is a product with `rsqrt` there. `ieee_rounding` asks for correct
+    rounding there too, `approx` permits what x / y is permitted anyway. Of float64, it always is correctly rounded.
     """
 
 
