@@ -299,7 +299,8 @@ def fdiv(x: Value, y: Value, ieee_rounding: bool = False, approx: bool = False) 
 
     Of float32, it is correctly rounded on CPUs and within 2 units in the last place on GPUs, 3 where
     y is a square root: it is a product with `rsqrt` there. `ieee_rounding` asks for correct
-    rounding there too, `approx` permits what x / y is permitted anyway. Of float64, it always is correctly rounded.
+    rounding there too, `approx` permits what x / y is permitted anyway. Of float64, it always is
+    correctly rounded.
     """
 
 
