@@ -83,3 +83,17 @@ bool tw::amd::endsReads(const Instruction &instruction) {
     return true;
   return instruction.mayWriteToMemory();
 }
+
+unsigned tw::amd::registersOf(const Value &value) {
+  constexpr unsigned registerBits = 32;
+  return value.getType()->getPrimitiveSizeInBits().getFixedValue() / registerBits;
+}
+
+unsigned tw::amd::registersOfLoads(const BasicBlock &block) {
+  unsigned registers = 0;
+  for (const Instruction &instruction : block)
+    if (isa<CallBase, LoadInst>(instruction) && instruction.mayReadFromMemory() &&
+        !instruction.getType()->isVoidTy() && !isSharedRead(instruction))
+      registers += registersOf(instruction);
+  return registers;
+}

@@ -6,6 +6,7 @@
 namespace llvm {
 class BasicBlock;
 class Instruction;
+class Value;
 } // namespace llvm
 
 namespace tw::amd {
@@ -30,6 +31,11 @@ bool isGlobalLoad(const llvm::Instruction &instruction);
 /// Returns true if reads of shared memory must stay above an instruction: it may write, or it
 /// orders writes of other waves. Writes of a read's own wave are in program order without it.
 bool endsReads(const llvm::Instruction &instruction);
+
+/// Counts the registers of a value of 32-bit words, or a vector of smaller ones.
+unsigned registersOf(const llvm::Value &value);
+/// Counts the registers of what a block loads from global memory to registers.
+unsigned registersOfLoads(const llvm::BasicBlock &block);
 
 } // namespace tw::amd
 #endif

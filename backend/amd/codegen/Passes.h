@@ -64,6 +64,11 @@ void mixHalves(llvm::Module &module);
 /// `v_perm`. With true 16-bit registers, LLVM would move each half.
 void exchangeHalves(llvm::Module &module);
 
+/// Has LLVM's scheduler prefer clauses of loads in kernels where a block loads more than the
+/// registers hold. It would else begin loads until the registers of the most waves are full, with
+/// the arithmetic of their addresses among them, and go a register beyond.
+void preferClauses(llvm::Module &module);
+
 //===-- On optimized code, for fewer registers.
 
 /// Rematerializes addresses and masks behind loops whose accumulators and operands of matrix
@@ -123,6 +128,12 @@ llvm::Pass *createSinkCopyOffsets();
 /// them together word by word; of pairs, where a pair is one register or several sequences have it,
 /// each is copied by one instruction in place of two.
 llvm::Pass *createJoinScalarWords();
+
+/// Makes the passes that limit the registers of LLVM's scheduler in kernels of `preferClauses`, and
+/// end the limit before registers are allocated: a few less than those of the most waves, because
+/// allocation needs some more than the scheduler counts.
+llvm::Pass *createLimitScheduler();
+llvm::Pass *createUnlimitAllocation();
 
 /// Makes the pass that moves copies of scalar registers in front of loops of one block, once
 /// registers are allocated. LLVM leaves the copy of a buffer resource's constant words in the loop,

@@ -154,11 +154,6 @@ static void rematerialize(Function &function, bool insideLoops) {
     }
 }
 
-static unsigned registersOf(const Value &value) {
-  constexpr unsigned registerBits = 32;
-  return value.getType()->getPrimitiveSizeInBits().getFixedValue() / registerBits;
-}
-
 /// Returns true if a matrix instruction accumulates onto the result of another one in its block.
 static bool continuesSum(const Instruction &instruction) {
   return any_of(instruction.operands(), [&](const Use &operand) {
@@ -197,17 +192,6 @@ void tw::amd::rematerializeAfterLargeProducts(Module &module) {
     if (any_of(function,
                [](const BasicBlock &block) { return registersOfProducts(block) >= numRegisters; }))
       rematerialize(function, /*insideLoops=*/false);
-}
-
-/// Counts the registers of what a block loads from global memory: it waits there for its place in
-/// shared memory.
-static unsigned registersOfLoads(const BasicBlock &block) {
-  unsigned registers = 0;
-  for (const Instruction &instruction : block)
-    if (isa<CallBase, LoadInst>(instruction) && instruction.mayReadFromMemory() &&
-        !instruction.getType()->isVoidTy() && !isSharedRead(instruction))
-      registers += registersOf(instruction);
-  return registers;
 }
 
 namespace {

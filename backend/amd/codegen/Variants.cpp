@@ -32,6 +32,7 @@ static constexpr tw::ModulePass
     kMixHalves = {"mix-halves", "f32 + f16 becomes a fused product with 1", mixHalves},
     kExchangeHalves = {"exchange-halves", "words of halves of others are made by v_perm",
                        exchangeHalves},
+    kPreferClauses = {"prefer-clauses", "blocks of many loads have clauses of them", preferClauses},
     kAfterProducts = {"rematerialize-after-large-products",
                       "addresses are rematerialized behind loops that fill the registers",
                       rematerializeAfterLargeProducts},
@@ -62,6 +63,10 @@ static constexpr PlacedPass kInCodeGenerator[] = {
      "AMDGPU DAG->DAG Pattern Instruction Selection", createSinkCopyOffsets},
     {"join-scalar-words", "words of buffer resources are copied in pairs",
      "Finalize ISel and expand pseudo-instructions", createJoinScalarWords},
+    {"limit-scheduler", "many loads leave registers for vectors of neighbours",
+     "Machine Instruction Scheduler", createLimitScheduler},
+    {"unlimit-allocation", "registers are allocated without the scheduler's limit",
+     "Greedy Register Allocator", createUnlimitAllocation},
     {"hoist-scalar-copies", "loops copy no constant words of resources",
      "SI insert wait instructions", createHoistScalarCopies},
     {"branch-on-carry", "loops count down by one instruction",
@@ -84,9 +89,9 @@ static constexpr CodeVariant kWithAccumulation[] = {
 
 //===-- Without: fewer registers at a higher and higher cost in time.
 
-static constexpr tw::ModulePass kFirst[] = {kSetVersion,     kMarkAtomics,    kExpandDifferences,
-                                            kSeparateCopies, kScheduleSteps,  kSplitBarriers,
-                                            kMixHalves,      kExchangeHalves, kAfterProducts};
+static constexpr tw::ModulePass kFirst[] = {
+    kSetVersion,    kMarkAtomics, kExpandDifferences, kSeparateCopies, kScheduleSteps,
+    kSplitBarriers, kMixHalves,   kExchangeHalves,    kPreferClauses,  kAfterProducts};
 static constexpr tw::ModulePass kRematerialized[] = {
     kSetVersion,     kMarkAtomics,  kExpandDifferences, kSeparateCopies, kMixHalves,
     kExchangeHalves, kShareOffsets, kBeforeLoops,       kGroupReads};

@@ -11,6 +11,8 @@
 // ACCUMULATION-NEXT: {{^}}  narrow-fences
 // ACCUMULATION-NEXT: {{^}}  sink-copy-offsets
 // ACCUMULATION-NEXT: {{^}}  join-scalar-words
+// ACCUMULATION-NEXT: {{^}}  limit-scheduler
+// ACCUMULATION-NEXT: {{^}}  unlimit-allocation
 // ACCUMULATION-NEXT: {{^}}  hoist-scalar-copies {{.*}} (before: SI insert wait instructions)
 // ACCUMULATION-NEXT: {{^}}  branch-on-carry
 // ACCUMULATION-NEXT: {{^}}  merge-waits {{.*}} (before: Insert required mode register values)

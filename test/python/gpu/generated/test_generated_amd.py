@@ -71,6 +71,14 @@ def test_rows_have_no_needless_instructions(arch: str, name: str, compiler: None
         assert not any(count(loop, "v_cvt_f32_f16") for loop in loops_of(text))
 
 
+@pytest.mark.parametrize("arch", RDNA)
+@pytest.mark.parametrize(("parts", "size"), [(16, 32), (64, 32)])
+def test_many_loads_leave_room_for_all_waves(arch: str, parts: int, size: int, compiler: None) -> None:
+    """A SIMD holds 16 waves with 96 registers. Loads that fill them let allocation take one more."""
+    resources = compile_for(arch, "unrolled", PARTS=parts, SIZE=size).resources
+    assert resources["scratch_bytes"] == 0 and resources["registers"] <= 96
+
+
 @pytest.mark.parametrize("arch", ARCHS)
 # Comparisons of every element with every bin would be 256 of each thread, 2048, and 8192.
 @pytest.mark.parametrize(
