@@ -7,11 +7,8 @@
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/IntrinsicsAMDGPU.h"
-#include "llvm/IR/MemoryModelRelaxationAnnotations.h"
 #include "llvm/IR/Module.h"
-#include "llvm/Support/MathExtras.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
-#include <array>
 #include <optional>
 
 using namespace llvm;
@@ -29,19 +26,9 @@ using namespace tw::amd;
 // of a segment, for the copies that it would await in front of the next segment.
 
 namespace {
-/// A barrier of a work-group as LowerBarriers emits it, and the wait for direct copies before it.
-struct Barrier {
-  IntrinsicInst *copies = nullptr; // null: none are awaited
-  FenceInst *release = nullptr;
-  IntrinsicInst *shared = nullptr, *barrier = nullptr;
-  FenceInst *acquire = nullptr;
-
-  std::array<Instruction *, 4> parts() const { return {release, shared, barrier, acquire}; }
-};
-
 /// A barrier of a loop, and the instructions behind it up to the next one.
 struct Segment {
-  Barrier begin;
+  WorkGroupBarrier begin;
   SmallVector<Instruction *> body;
   unsigned firstSlice = 0, numSlices = 0;
 
@@ -66,7 +53,7 @@ private:
   bool assignPhases();
   bool fitsInRegisters() const;
   void cloneBarrier(Instruction *before);
-  void moveBarrier(const Barrier &barrier);
+  void moveBarrier(const WorkGroupBarrier &barrier);
   void emitPhase(unsigned phase);
   void passOneMore(Instruction *before, bool isInFront);
 
@@ -76,35 +63,11 @@ private:
   unsigned numSlices = 0;
   DenseMap<Instruction *, unsigned> sliceOf; // of products
   DenseMap<Instruction *, unsigned> phases;
-  Barrier pattern; // of which others are clones
+  WorkGroupBarrier pattern; // of which others are clones
 };
 } // namespace
 
 static constexpr unsigned kWaves = 8, kLanes = 64, kWavesInFront = kWaves / 2;
-
-static IntrinsicInst *callOf(Instruction *instruction, Intrinsic::ID id) {
-  auto *call = dyn_cast_or_null<IntrinsicInst>(instruction);
-  return call && call->getIntrinsicID() == id ? call : nullptr;
-}
-
-static FenceInst *localFence(Instruction *instruction) {
-  auto *fence = dyn_cast_or_null<FenceInst>(instruction);
-  return fence && MMRAMetadata(*fence).hasTag("amdgpu-synchronize-as", "local") ? fence : nullptr;
-}
-
-static std::optional<Barrier> matchBarrier(Instruction &instruction) {
-  Barrier found;
-  found.barrier = callOf(&instruction, Intrinsic::amdgcn_s_barrier);
-  if (!found.barrier)
-    return std::nullopt;
-  found.acquire = localFence(instruction.getNextNode());
-  found.shared = callOf(instruction.getPrevNode(), Intrinsic::amdgcn_s_waitcnt);
-  found.release = found.shared ? localFence(found.shared->getPrevNode()) : nullptr;
-  if (!found.acquire || !found.release)
-    return std::nullopt;
-  found.copies = callOf(found.release->getPrevNode(), Intrinsic::amdgcn_s_waitcnt);
-  return found;
-}
 
 /// Finds the barriers of the loop and what stands between them. What stands in front of the first
 /// one goes behind it: it may not access shared memory.
@@ -113,8 +76,9 @@ bool Turns::findSegments() {
   for (Instruction &instruction : loop) {
     if (isa<PHINode>(instruction) || instruction.isTerminator())
       continue;
-    if (callOf(&instruction, Intrinsic::amdgcn_s_barrier)) {
-      std::optional<Barrier> barrier = matchBarrier(instruction);
+    if (intrinsicOf(instruction) == Intrinsic::amdgcn_s_barrier) {
+      std::optional<WorkGroupBarrier> barrier =
+          matchBarrier(instruction, Intrinsic::amdgcn_s_waitcnt);
       if (!barrier)
         return false;
       segments.push_back({*barrier, {}});
@@ -235,11 +199,6 @@ bool Turns::assignPhases() {
   return true;
 }
 
-static unsigned registersOf(const Value &value) {
-  constexpr unsigned bits = 32;
-  return divideCeil(value.getType()->getPrimitiveSizeInBits().getFixedValue(), bits);
-}
-
 /// Counts the registers of the sums that a loop carries.
 static unsigned registersOfSums(BasicBlock &loop) {
   unsigned registers = 0;
@@ -299,7 +258,7 @@ void Turns::cloneBarrier(Instruction *before) {
     each->clone()->insertBefore(before->getIterator());
 }
 
-void Turns::moveBarrier(const Barrier &barrier) {
+void Turns::moveBarrier(const WorkGroupBarrier &barrier) {
   for (Instruction *each : barrier.parts())
     each->moveBefore(loop.getTerminator()->getIterator());
 }
@@ -343,7 +302,7 @@ void Turns::apply() {
   for (unsigned number = 0; number < segments.size(); ++number) {
     const Segment &segment = segments[number];
     bool isLast = number + 1 == segments.size();
-    const Barrier &next = segments[isLast ? 0 : number + 1].begin;
+    const WorkGroupBarrier &next = segments[isLast ? 0 : number + 1].begin;
     for (unsigned slice = segment.firstSlice; slice <= segment.lastSlice(); ++slice) {
       bool isEnd = slice == segment.lastSlice();
       emitPhase(2 * slice);

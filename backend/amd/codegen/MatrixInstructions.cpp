@@ -3,6 +3,8 @@
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/IntrinsicsAMDGPU.h"
+#include "llvm/IR/MemoryModelRelaxationAnnotations.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace llvm;
 
@@ -84,9 +86,38 @@ bool tw::amd::endsReads(const Instruction &instruction) {
   return instruction.mayWriteToMemory();
 }
 
+static IntrinsicInst *callOf(Instruction *instruction, Intrinsic::ID id) {
+  return instruction && intrinsicOf(*instruction) == id ? cast<IntrinsicInst>(instruction)
+                                                        : nullptr;
+}
+
+static FenceInst *localFence(Instruction *instruction) {
+  auto *fence = dyn_cast_or_null<FenceInst>(instruction);
+  return fence && MMRAMetadata(*fence).hasTag("amdgpu-synchronize-as", "local") ? fence : nullptr;
+}
+
+std::array<Instruction *, 4> WorkGroupBarrier::parts() const {
+  return {release, wait, barrier, acquire};
+}
+
+std::optional<WorkGroupBarrier> tw::amd::matchBarrier(Instruction &instruction,
+                                                      Intrinsic::ID wait) {
+  WorkGroupBarrier found;
+  found.barrier = callOf(&instruction, Intrinsic::amdgcn_s_barrier);
+  if (!found.barrier)
+    return std::nullopt;
+  found.acquire = localFence(instruction.getNextNode());
+  found.wait = callOf(instruction.getPrevNode(), wait);
+  found.release = found.wait ? localFence(found.wait->getPrevNode()) : nullptr;
+  if (!found.acquire || !found.release)
+    return std::nullopt;
+  found.copies = callOf(found.release->getPrevNode(), wait);
+  return found;
+}
+
 unsigned tw::amd::registersOf(const Value &value) {
   constexpr unsigned registerBits = 32;
-  return value.getType()->getPrimitiveSizeInBits().getFixedValue() / registerBits;
+  return divideCeil(value.getType()->getPrimitiveSizeInBits().getFixedValue(), registerBits);
 }
 
 unsigned tw::amd::registersOfLoads(const BasicBlock &block) {

@@ -7,7 +7,6 @@
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/IntrinsicsAMDGPU.h"
-#include "llvm/IR/MemoryModelRelaxationAnnotations.h"
 #include "llvm/IR/Module.h"
 #include <optional>
 
@@ -39,34 +38,9 @@ static Instruction *findLastProducts(BasicBlock &block) {
              : nullptr;
 }
 
-namespace {
-/// A barrier of a work-group, as LowerBarriers emits it: a release of shared memory, a wait for
-/// this wave's accesses of it, the barrier.
-struct Barrier {
-  FenceInst *release;
-  IntrinsicInst *wait, *barrier;
-};
-} // namespace
-
-static IntrinsicInst *callOf(Instruction *instruction, Intrinsic::ID id) {
-  auto *call = dyn_cast_or_null<IntrinsicInst>(instruction);
-  return call && call->getIntrinsicID() == id ? call : nullptr;
-}
-
-/// Matches a barrier of a machine that has signals and waits apart; gfx12's wait says which has.
-static std::optional<Barrier> matchBarrier(Instruction &instruction) {
-  IntrinsicInst *barrier = callOf(&instruction, Intrinsic::amdgcn_s_barrier);
-  IntrinsicInst *wait =
-      barrier ? callOf(barrier->getPrevNode(), Intrinsic::amdgcn_s_wait_dscnt) : nullptr;
-  auto *release = wait ? dyn_cast_or_null<FenceInst>(wait->getPrevNode()) : nullptr;
-  if (!release || !MMRAMetadata(*release).hasTag("amdgpu-synchronize-as", "local"))
-    return std::nullopt;
-  return Barrier{release, wait, barrier};
-}
-
 /// Moves the release and a signal in front of a product, and leaves the wait for the other waves
 /// where the barrier was.
-static void split(const Barrier &barrier, Instruction *product) {
+static void split(const WorkGroupBarrier &barrier, Instruction *product) {
   barrier.release->moveBefore(product->getIterator());
   barrier.wait->moveBefore(product->getIterator());
   IRBuilder<> builder(product);
@@ -88,7 +62,8 @@ static void splitBarriers(BasicBlock &block) {
   SmallVector<Instruction *> products;
   size_t total = count_if(block, isMatrixInstruction);
   for (Instruction &instruction : make_early_inc_range(block)) {
-    if (std::optional<Barrier> barrier = matchBarrier(instruction)) {
+    if (std::optional<WorkGroupBarrier> barrier =
+            matchBarrier(instruction, Intrinsic::amdgcn_s_wait_dscnt)) {
       if (products.size() >= fewest && products.size() == total)
         split(*barrier, products[products.size() * 3 / 4]);
       products.clear();
@@ -96,7 +71,7 @@ static void splitBarriers(BasicBlock &block) {
       products.push_back(&instruction);
     } else if (instruction.mayReadOrWriteMemory() && !isGlobalLoad(instruction) &&
                !isa<FenceInst>(instruction) &&
-               !callOf(&instruction, Intrinsic::amdgcn_s_wait_dscnt)) {
+               intrinsicOf(instruction) != Intrinsic::amdgcn_s_wait_dscnt) {
       products.clear();
     }
   }

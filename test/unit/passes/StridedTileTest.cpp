@@ -42,6 +42,11 @@ std::string textOf(const Polynomial &polynomial) {
   return text.empty() ? "0" : text;
 }
 
+/// "0" of a limit along the first dimension, "all" of one that all elements have in common.
+std::string dimOf(const IndexLimit &limit) {
+  return limit.dim ? std::to_string(*limit.dim) : "all";
+}
+
 /// Parses a kernel whose last operation before the return makes what is asked for, and reads it.
 class Kernel {
 public:
@@ -74,16 +79,14 @@ public:
     for (const Polynomial &step : tile->steps)
       text += " | " + textOf(step);
     for (const IndexLimit &wrap : tile->wraps)
-      text += " wraps " + std::to_string(wrap.dim) + ": " + textOf(wrap.index) + " at " +
-              textOf(wrap.extent);
+      text += " wraps " + dimOf(wrap) + ": " + textOf(wrap.index) + " at " + textOf(wrap.extent);
     return text;
   }
   std::string limits() const {
     llvm::SmallVector<IndexLimit> found;
     std::string text = collectLimits(IndexFacts(function), asked, found) ? "" : "and more";
     for (const IndexLimit &limit : found)
-      text += "[" + std::to_string(limit.dim) + ": " + textOf(limit.index) + " < " +
-              textOf(limit.extent) + "]";
+      text += "[" + dimOf(limit) + ": " + textOf(limit.index) + " < " + textOf(limit.extent) + "]";
     return text;
   }
 
@@ -193,7 +196,7 @@ TEST(StridedTile, ReadsMasksAsLimits) {
   EXPECT_EQ(limits("slt, %m, %c4"), "[0: 16 program_id < 4]");
   EXPECT_EQ(limits("sle, %m, %ns"), "and more");
   EXPECT_EQ(limits("ult, %ss, %ns"), "and more");
-  EXPECT_EQ(limits("slt, %fs, %ns"), "and more"); // along no dimension
+  EXPECT_EQ(limits("slt, %fs, %ns"), "[all: 16 program_id < 1 arg1]");
   EXPECT_EQ(limits("slt, %m, %r"), "and more");
   // n - 16 pid is what is left.
   EXPECT_EQ(Kernel("%l = arith.subi %ns, %fs : tensor<16xi32>\n"
