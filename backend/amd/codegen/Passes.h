@@ -35,10 +35,7 @@ void expandSaturatingDifferences(llvm::Module &module);
 void separateDirectCopies(llvm::Module &module);
 
 /// Lets the two waves of a SIMD take turns at memory and at products, in loops of programs that
-/// have eight waves and fill the registers. Each step is cut into phases with barriers between
-/// them, and four waves run one phase behind the others. Products run with priority (`s_setprio`).
-/// Direct copies, their waits, and accesses of shared memory keep the order that the loop's own
-/// barriers make.
+/// have eight waves and a processor for themselves: four waves run one phase behind the others.
 void alternateWaves(llvm::Module &module);
 
 /// Orders what stands between two barriers with direct copies and matrix instructions: copies start
@@ -130,8 +127,7 @@ llvm::Pass *createSinkCopyOffsets();
 llvm::Pass *createJoinScalarWords();
 
 /// Makes the passes that limit the registers of LLVM's scheduler in kernels of `preferClauses`, and
-/// end the limit before registers are allocated: a few less than those of the most waves, because
-/// allocation needs some more than the scheduler counts.
+/// end the limit before registers are allocated, which takes some more than the scheduler counts.
 llvm::Pass *createLimitScheduler();
 llvm::Pass *createUnlimitAllocation();
 
