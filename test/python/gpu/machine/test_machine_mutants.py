@@ -100,7 +100,7 @@ SEEDED: dict[str, tuple[str, Edit]] = {
     "lanes of a row": ("layer_norm", rewritten(r"(_add_f32_dpp.*)(row_half_mirror|row_xmask:4)", r"\1row_mirror")),
     "rows that an exchange writes": ("layer_norm", rewritten(r"(_add_f32_dpp.* row_mask):0xf", r"\1:0x0")),
     "lanes of a wave": ("sort", shifted_lanes),
-    "operands of a product": ("product_f16", rewritten(r"(v_[mw]\w+ \S+) (\S+) (\S+,)", r"\1 \3 \2")),
+    "operands of a product": ("product_f16", rewritten(r"(v_(?:mfma|wmma)\w+ \S+) (\S+) (\S+,)", r"\1 \3 \2")),
     "type of a product": ("product_i8", rewritten(r"neg_lo:\[1,1,0\]|i32_(\w+)_i8", r"f32_\1_fp8_fp8")),
     "place in shared memory": ("transpose", rewritten(r"^(ds_(write|store)_b\d+ \S+, \S+)$", r"\1 offset:16")),
     "place of an argument": ("layer_norm", rewritten(r"^(s_load_\w+ .*), 0x[1-9a-f]\w*$", r"\1, 0x0")),
