@@ -66,8 +66,9 @@ static void boundSearchForPairs() {
   static std::once_flag once;
   std::call_once(once, [] {
     constexpr int kFarthest = 1500;
-    if (auto *budget = llvm::cl::getRegisteredOptions().lookup("slp-schedule-budget"))
-      static_cast<llvm::cl::opt<int> *>(budget)->setInitialValue(kFarthest);
+    llvm::cl::Option *budget = llvm::cl::getRegisteredOptions().lookup("slp-schedule-budget");
+    assert(budget && "another release of LLVM");
+    static_cast<llvm::cl::opt<int> *>(budget)->setInitialValue(kFarthest);
   });
 }
 

@@ -70,7 +70,8 @@ private:
 static constexpr unsigned kWaves = 8, kLanes = 64, kWavesInFront = kWaves / 2;
 
 /// Finds the barriers of the loop and what stands between them. What stands in front of the first
-/// one goes behind it: it may not access shared memory.
+/// one goes behind it: it may not access shared memory. Loads to registers may, as the wait for
+/// copies bounds the number of copies alone: LLVM moves such loads over it, too.
 bool Turns::findSegments() {
   SmallVector<Instruction *> head;
   for (Instruction &instruction : loop) {

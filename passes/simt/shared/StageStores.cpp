@@ -162,6 +162,7 @@ void StoredBox::takeWhole() {
     return;
   place.map = whole;
   place.coordinates.insert(place.coordinates.begin() + 2, Polynomial()); // the first slab
+  place.hasExtent.insert(place.hasExtent.begin() + 2, true);
 }
 
 /// Returns the store as that of a box; none where it is not, with a remark.

@@ -112,7 +112,7 @@ _MATRIX = re.compile(r"v_s?w?mf?ma")
 
 @dataclass
 class Units:
-    """What the waves of a SIMD share: when its matrix unit, its vector instructions and its share of the
+    """The units that the waves of a SIMD share: when its matrix unit, its vector instructions and its share of the
     memory beside it are free."""
 
     waves: int = 1

@@ -36,7 +36,7 @@ def product(a, b, c, M, N, K, FORM: tw.constexpr, BM: tw.constexpr, BN: tw.const
         tw.store(c + m[:, None] * N + n[None, :], out, mask=m[:, None] < M)
 
 
-# What the user does, the array, the place in it, and the comment of the line.
+# The mistake, the words of the report, the array, the place in it, and the comment of the line.
 CASES = [
     ("read", "reads 64 bytes", "a", 80 * 64 * 2, "read without a mask"),
     ("descriptor", "reads 64 bytes", "a", 80 * 64 * 2, "read by a descriptor"),
