@@ -6,6 +6,8 @@
 #include "backend/compile/PassRun.h"
 #include "backend/compile/Stages.h"
 #include "mlir/Parser/Parser.h"
+#include "mlir/Pass/Pass.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 

@@ -2,6 +2,7 @@
 #include "passes/simt/Boxes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "passes/analysis/PointerRoots.h"
 #include "passes/analysis/UnusedElements.h"

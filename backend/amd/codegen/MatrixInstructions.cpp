@@ -87,8 +87,8 @@ bool tw::amd::endsReads(const Instruction &instruction) {
 }
 
 static IntrinsicInst *callOf(Instruction *instruction, Intrinsic::ID id) {
-  return instruction && intrinsicOf(*instruction) == id ? cast<IntrinsicInst>(instruction)
-                                                        : nullptr;
+  return instruction && tw::amd::intrinsicOf(*instruction) == id ? cast<IntrinsicInst>(instruction)
+                                                                 : nullptr;
 }
 
 static FenceInst *localFence(Instruction *instruction) {
@@ -96,12 +96,12 @@ static FenceInst *localFence(Instruction *instruction) {
   return fence && MMRAMetadata(*fence).hasTag("amdgpu-synchronize-as", "local") ? fence : nullptr;
 }
 
-std::array<Instruction *, 4> WorkGroupBarrier::parts() const {
+std::array<Instruction *, 4> tw::amd::WorkGroupBarrier::parts() const {
   return {release, wait, barrier, acquire};
 }
 
-std::optional<WorkGroupBarrier> tw::amd::matchBarrier(Instruction &instruction,
-                                                      Intrinsic::ID wait) {
+std::optional<tw::amd::WorkGroupBarrier> tw::amd::matchBarrier(Instruction &instruction,
+                                                               Intrinsic::ID wait) {
   WorkGroupBarrier found;
   found.barrier = callOf(&instruction, Intrinsic::amdgcn_s_barrier);
   if (!found.barrier)
