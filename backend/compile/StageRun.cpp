@@ -10,6 +10,7 @@
 #include "backend/compile/Reproducer.h"
 #include "backend/compile/Stages.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Pass/Pass.h"
 #include "passes/StageChecks.h"
 #include "runtime/codes/Codes.h"
 #include "llvm/Support/FormatVariadic.h"
