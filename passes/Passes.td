@@ -496,11 +496,15 @@ def OverlapProducts : Pass<"overlap-products", "::mlir::ModuleOp">, Takes<"laid-
       scf.yield %next
     }
     // becomes, if there is an iteration
-    %first, %p0 = scf.for ... {simt.once} // the first iteration, with %scaled in place of %next
-    %last, %pn = scf.for ... iter_args(%before = %first, %p = %p0) {
+    %last, %pn = scf.for %i = %from ... iter_args(%before = %zero, %p = ...) {
       %scores = simt.mma_async %q, %k, %none ...
-      %sum = simt.mma_async %p, %v_before, %before ...
-      %q = ... of %scores                    // while the product above runs
+      %sum, %done = scf.if %i != %from {     // waits for the scores behind what it starts
+        %next = simt.mma_async %p, %v_before, %before ...
+        scf.yield %next, %scores
+      } else {
+        scf.yield %before, %scores
+      }
+      %q = ... of %done                      // while the product above runs
       %scaled = ... of %sum
       scf.yield %scaled, %q
     }
@@ -508,9 +512,9 @@ def OverlapProducts : Pass<"overlap-products", "::mlir::ModuleOp">, Takes<"laid-
     ```
     The right operand is a slot of a ring that a loader fills, which is released when the product is done, an iteration
     later than it was; registers hold the left operand of one iteration beside the results of the next. A masked
-    iteration at an array's end that goes on behind such a loop uses its code, which the assembler takes the longer for
-    the more products are written out: a loop around both runs it for all iterations without masks, whose first one has
-    these all the same, and for the masked one. The order in which sums are added to is that of the kernel.
+    iteration at an array's end that goes on behind such a loop becomes one of the loop, which masks in a branch: the
+    assembler takes the longer the more products are written out. The order in which sums are added to is that of the
+    kernel.
   }];
 }
 

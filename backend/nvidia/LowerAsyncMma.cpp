@@ -107,15 +107,14 @@ static Value descriptorOf(Lowering &lowering, Value address, simt::SlabsAttr sla
 
 /// Adds the descriptors of an operand to the code, as sums that begin there: LLVM would compute
 /// those of all steps ahead of loops and keep them in registers. At a fixed
-/// place the assembler would divide the sums into words with a carry, two instructions more each;
-/// in front of a loop of like products in a loop, ptxas 13.0 would divide those of the inner loop.
+/// place the assembler would divide the sums into words with a carry, two instructions more each.
 static GroupOperand addDescriptors(Lowering &lowering, InlinePtx &code, StringRef name,
-                                   Value address, simt::SlabsAttr slabs, ArrayRef<int64_t> offsets,
-                                   bool isOnce) {
+                                   Value address, simt::SlabsAttr slabs,
+                                   ArrayRef<int64_t> offsets) {
   GroupOperand operand;
   operand.isAcross = slabs.getAcross();
   std::string first = code.addOperand(descriptorOf(lowering, address, slabs));
-  const bool isOfWords = isOnce || isFixed(address);
+  const bool isOfWords = isFixed(address);
   for (auto [number, offset] : llvm::enumerate(offsets)) {
     operand.names.push_back(offset == 0 ? first : (name + Twine(number)).str());
     if (offset != 0)
@@ -170,12 +169,10 @@ void tw::nvidia::lowerGroupMma(Lowering &lowering, simt::GroupMmaOp op) {
     registers.push_back(
         code.addEarlyResult(type, op.getAcc().empty() ? Value() : op.getAcc()[index]));
   simt::SlabsAttr slabsOfA = op.getASlabs().value_or(nullptr);
-  const bool isOnce = op->hasAttr(simt::kLoopOnce);
-  GroupOperand a = slabsOfA ? addDescriptors(lowering, code, "a", op.getA().front(), slabsOfA,
-                                             op.getAOffsets(), isOnce)
-                            : addWords(lowering, code, op);
-  GroupOperand b =
-      addDescriptors(lowering, code, "b", op.getB(), op.getBSlabs(), op.getBOffsets(), isOnce);
+  GroupOperand a =
+      slabsOfA ? addDescriptors(lowering, code, "a", op.getA().front(), slabsOfA, op.getAOffsets())
+               : addWords(lowering, code, op);
+  GroupOperand b = addDescriptors(lowering, code, "b", op.getB(), op.getBSlabs(), op.getBOffsets());
   size_t steps = op.getSteps(), numColumnBlocks = b.names.size() / steps;
   size_t numBlocks = a.names.size() / steps * numColumnBlocks, words = registers.size() / numBlocks;
   std::string name = ("wgmma.mma_async.sync.aligned.m64n" + Twine(op.getColumns()) + "k" +

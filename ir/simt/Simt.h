@@ -34,8 +34,6 @@ inline constexpr llvm::StringLiteral kTensorMaps = "simt.tensor_maps";
 /// Module attribute: the programs of a cluster along each axis of the grid (array<i64: x, y, z>),
 /// set by describe-target. Without it, each program is alone.
 inline constexpr llvm::StringLiteral kCluster = "simt.cluster";
-/// Unit attribute of a loop: it has exactly one iteration.
-inline constexpr llvm::StringLiteral kLoopOnce = "simt.once";
 /// The most products that a wait leaves in flight: more than anyone starts meanwhile.
 inline constexpr unsigned kMostProductsLeft = 7;
 /// Unit attribute of the lowered kernel's llvm.func.

@@ -68,12 +68,6 @@ private:
         })
         .Case([&](LoopLikeOpInterface loop) {
           Block &body = loop.getLoopRegions().front()->front();
-          if (loop->hasAttr(kLoopOnce)) {
-            walk().enter(loop, state);
-            state = afterBlock(body, std::move(state));
-            walk().goOn(loop, state);
-            return state;
-          }
           State end =
               atHead(loop, state, [&](State at) { return afterBlock(body, std::move(at)); });
           end.join(state); // of no iteration

@@ -172,6 +172,7 @@ private:
   Flights walk(Block &block, Flights flights);
   Flights visit(Operation *op, Flights flights);
   Flights visitLoop(scf::ForOp loop, const Flights &entry);
+  Flights visitBranch(scf::IfOp branch, const Flights &entry);
   Flights visitRegions(Operation *op, const Flights &entry);
   void startProduct(MmaAsyncOp product, Flights &flights);
   void awaitOverwritten(Operation *op, ArrayRef<LaterWrite> writes, Flights &flights);
@@ -293,7 +294,41 @@ Flights Waits::visitLoop(scf::ForOp loop, const Flights &entry) {
   return exit;
 }
 
-/// Branches and other loops: no accumulator in flight enters or leaves them by value.
+/// Returns true if a branch only passes a value on, behind waits of its own.
+static bool isPassedOn(Value value, scf::IfOp branch) {
+  return llvm::all_of(value.getUsers(), [&](Operation *user) {
+    return isa<scf::YieldOp, MmaWaitOp>(user) && user->getParentOp() == branch;
+  });
+}
+
+/// Follows both branches. What a branch has started leaves it in flight, by value; what it passes
+/// on of others is awaited inside, behind what it starts.
+Flights Waits::visitBranch(scf::IfOp branch, const Flights &entry) {
+  Flights exit;
+  for (Region &region : branch->getRegions()) {
+    if (region.empty()) {
+      exit.join(entry);
+      continue;
+    }
+    OperandRange yielded = region.front().getTerminator()->getOperands();
+    exit.join(walk(region.front(), entry)
+                  .renamed(
+                      [&](Value value) {
+                        auto found = llvm::find(yielded, value);
+                        bool isInside = region.isAncestor(value.getParentRegion());
+                        return found != yielded.end() ? branch.getResult(found - yielded.begin())
+                               : isInside             ? Value()
+                                                      : value;
+                      },
+                      0));
+  }
+  for (const Flight &flight : entry.all) // needed behind both
+    if (flight.accumulator && !isPassedOn(flight.accumulator, branch))
+      exit.add(flight);
+  return exit;
+}
+
+/// Other regions: no accumulator in flight enters or leaves them by value.
 Flights Waits::visitRegions(Operation *op, const Flights &entry) {
   Flights flights = entry, before;
   do {
@@ -306,6 +341,19 @@ Flights Waits::visitRegions(Operation *op, const Flights &entry) {
   return flights;
 }
 
+/// Returns true if an accumulator stays in flight on its way through an operation: loops carry it,
+/// and their branches let out what they started. What a branch passes on is awaited inside.
+static bool passesOn(Operation *op, OpOperand &use) {
+  if (auto branch = dyn_cast<scf::IfOp>(op))
+    return isPassedOn(use.get(), branch);
+  if (use.getOwner() != op || !mayStayInFlight(use.get()))
+    return false;
+  Operation *around = isa<scf::YieldOp>(op) ? op->getParentOp() : op;
+  return isa<scf::ForOp>(around) ||
+         (isa<scf::IfOp>(around) && op->getBlock() == use.get().getParentBlock() &&
+          loopAround(around));
+}
+
 Flights Waits::visit(Operation *op, Flights flights) {
   waits.erase(op);
   if (auto wait = dyn_cast<MmaWaitOp>(op))
@@ -314,11 +362,7 @@ Flights Waits::visit(Operation *op, Flights flights) {
     startProduct(product, flights);
     return flights;
   }
-  bool isCarrying =
-      isa<scf::ForOp>(op) || (isa<scf::YieldOp>(op) && isa<scf::ForOp>(op->getParentOp()));
-  needAccumulators(op, flights, [&](OpOperand &use) {
-    return isCarrying && use.getOwner() == op && mayStayInFlight(use.get());
-  });
+  needAccumulators(op, flights, [&](OpOperand &use) { return passesOn(op, use); });
   if (isBarrierOfCta(op) && !flights.all.empty())
     awaitOverwritten(op, writesBehind(op), flights);
   else if (SmallVector<Value> buffers = writtenBuffers(op); !buffers.empty()) // behind no barrier
@@ -331,6 +375,8 @@ Flights Waits::visit(Operation *op, Flights flights) {
     awaitBefore(op, 0, flights);
   else if (auto loop = dyn_cast<scf::ForOp>(op))
     return visitLoop(loop, flights);
+  else if (auto branch = dyn_cast<scf::IfOp>(op))
+    return visitBranch(branch, flights);
   else if (op->getNumRegions() != 0 && !isa<LoaderOp>(op)) // which overwrites what was released
     return visitRegions(op, flights);
   return flights;

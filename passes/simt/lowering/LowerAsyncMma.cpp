@@ -130,12 +130,8 @@ GroupOperand GroupOperand::part(size_t first, size_t count) const {
 static GroupMmaOp startGroup(SimtFunction &f, MmaAsyncOp op, const GroupOperand &a,
                              const GroupOperand &b, ArrayRef<Type> types, ValueRange acc,
                              int64_t columns, int64_t steps, bool isZeroed = false) {
-  auto group =
-      f.create<GroupMmaOp>(types, a.values, b.values.front(), acc, op.getInstruction(), columns,
-                           steps, a.slabs, b.slabs, a.offsets, b.offsets, isZeroed);
-  if (op->getParentOp()->hasAttr(kLoopOnce))
-    group->setAttr(kLoopOnce, f.builder.getUnitAttr());
-  return group;
+  return f.create<GroupMmaOp>(types, a.values, b.values.front(), acc, op.getInstruction(), columns,
+                              steps, a.slabs, b.slabs, a.offsets, b.offsets, isZeroed);
 }
 
 /// Multiplies block by block, and of each so many steps of k at a time as its sum may have. The sum

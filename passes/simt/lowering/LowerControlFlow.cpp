@@ -1,10 +1,28 @@
 // Loops and branches: a tile that they carry becomes one carried value per register.
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "passes/simt/lowering/thread/SimtFunction.h"
+#include "passes/simt/lowering/thread/Storage.h"
 
 using namespace mlir;
 using namespace tw;
 using namespace tw::simt;
+
+/// Returns true if a loop carries an argument as words: narrow elements that only matrix
+/// instructions read, which take them so.
+static bool isInWords(Value value) {
+  auto argument = dyn_cast<BlockArgument>(value);
+  auto loop = argument ? dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp()) : nullptr;
+  if (!loop || argument == loop.getInductionVar() || !hasLayout(value.getType()))
+    return false;
+  unsigned bits = tile::elementTypeOf(value.getType()).getIntOrFloatBitWidth();
+  auto isOperand = [](OpOperand &use) {
+    auto product = dyn_cast<MmaAsyncOp>(use.getOwner());
+    return product && use == product.getAMutable();
+  };
+  return bits < 32 && layoutOf(value.getType()).size(Place::Register) % (32 / bits) == 0 &&
+         llvm::all_of(value.getUses(), isOperand) &&
+         llvm::all_of(loop.getTiedLoopResult(argument).getUses(), isOperand);
+}
 
 /// The types of the registers of values, one after the other.
 static SmallVector<Type> flattenTypes(SimtFunction &f, TypeRange types) {
@@ -16,24 +34,37 @@ static SmallVector<Type> flattenTypes(SimtFunction &f, TypeRange types) {
   return flat;
 }
 
-static SmallVector<Value> flatten(SimtFunction &f, ValueRange values) {
+/// The registers of values, one after the other; of those that a loop carries, as its `arguments`
+/// do.
+static SmallVector<Value> flatten(SimtFunction &f, ValueRange values, ValueRange arguments = {}) {
   SmallVector<Value> flat;
-  for (Value value : values)
-    llvm::append_range(flat, f.registersOf(value));
+  for (auto [index, value] : llvm::enumerate(values)) {
+    const Registers &registers = f.registersOf(value);
+    if (index < arguments.size() && isInWords(arguments[index]))
+      llvm::append_range(flat, packWords(f, registers));
+    else
+      llvm::append_range(flat, registers);
+  }
   return flat;
 }
 
-static void unflatten(SimtFunction &f, ValueRange values, ValueRange flat) {
-  for (Value value : values) {
+static void unflatten(SimtFunction &f, ValueRange values, ValueRange flat,
+                      ValueRange arguments = {}) {
+  for (auto [index, value] : llvm::enumerate(values)) {
+    Type element = tile::elementTypeOf(value.getType());
     uint32_t count =
         hasLayout(value.getType()) ? layoutOf(value.getType()).size(Place::Register) : 1;
-    f.setRegisters(value, Registers(flat.take_front(count)));
+    bool inWords = index < arguments.size() && isInWords(arguments[index]);
+    if (inWords)
+      count /= 32 / element.getIntOrFloatBitWidth();
+    ValueRange taken = flat.take_front(count);
+    f.setRegisters(value, inWords ? unpackWords(f, taken, element) : Registers(taken));
     flat = flat.drop_front(count);
   }
 }
 
 /// Lowers a block into another and ends it with what the old terminator passes on.
-static LogicalResult lowerBody(SimtFunction &f, Block &from, Block &to) {
+static LogicalResult lowerBody(SimtFunction &f, Block &from, Block &to, ValueRange arguments = {}) {
   OpBuilder::InsertionGuard guard(f.builder);
   f.builder.setInsertionPointToEnd(&to);
   if (failed(f.lowerBlock(from)))
@@ -44,32 +75,28 @@ static LogicalResult lowerBody(SimtFunction &f, Block &from, Block &to) {
     f.create<scf::ConditionOp>(f.scalarOf(condition.getCondition()),
                                flatten(f, condition.getArgs()));
   else
-    f.create<scf::YieldOp>(flatten(f, terminator->getOperands()));
+    f.create<scf::YieldOp>(flatten(f, terminator->getOperands(), arguments));
   return success();
 }
 
 LogicalResult SimtFunction::lowerFor(scf::ForOp op) {
-  if (op->hasAttr(kLoopOnce)) {
-    setRegisters(op.getInductionVar(), registersOf(op.getLowerBound()));
-    for (auto [argument, init] : llvm::zip(op.getRegionIterArgs(), op.getInitArgs()))
-      setRegisters(argument, registersOf(init));
-    if (failed(lowerBlock(*op.getBody())))
-      return failure();
-    for (auto [result, value] : llvm::zip(op.getResults(), op.getYieldedValues()))
-      setRegisters(result, registersOf(value));
-    return success();
-  }
-  auto loop = create<scf::ForOp>(scalarOf(op.getLowerBound()), scalarOf(op.getUpperBound()),
-                                 scalarOf(op.getStep()), flatten(*this, op.getInitArgs()));
+  ValueRange arguments = op.getRegionIterArgs();
+  auto loop =
+      create<scf::ForOp>(scalarOf(op.getLowerBound()), scalarOf(op.getUpperBound()),
+                         scalarOf(op.getStep()), flatten(*this, op.getInitArgs(), arguments));
   loop.setUnsignedCmp(op.getUnsignedCmp());
   // A loop that carries nothing is built with its terminator.
   if (!loop.getBody()->empty())
     loop.getBody()->getTerminator()->erase();
   setRegisters(op.getInductionVar(), {loop.getInductionVar()});
-  unflatten(*this, op.getRegionIterArgs(), loop.getRegionIterArgs());
-  if (failed(lowerBody(*this, *op.getBody(), *loop.getBody())))
+  {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(loop.getBody());
+    unflatten(*this, arguments, loop.getRegionIterArgs(), arguments);
+  }
+  if (failed(lowerBody(*this, *op.getBody(), *loop.getBody(), arguments)))
     return failure();
-  unflatten(*this, op.getResults(), loop.getResults());
+  unflatten(*this, op.getResults(), loop.getResults(), arguments);
   return success();
 }
 

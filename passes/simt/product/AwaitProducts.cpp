@@ -20,7 +20,7 @@ static void insertWait(Operation *place, const ProductWait &wait) {
   for (auto [value, done] : llvm::zip(accumulators, op.getResults()))
     value.replaceUsesWithIf(done, [&](OpOperand &use) {
       Operation *user = place->getBlock()->findAncestorOpInBlock(*use.getOwner());
-      return use.getOwner() != op && (!user || !user->isBeforeInBlock(op));
+      return use.getOwner() != op && user && !user->isBeforeInBlock(op);
     });
 }
 

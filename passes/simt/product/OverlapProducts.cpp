@@ -11,6 +11,7 @@
 #include "passes/analysis/SharedLiveness.h"
 #include "passes/analysis/SplitLoops.h"
 #include "passes/analysis/StridedTile.h"
+#include "passes/simt/product/MergeLoops.h"
 #include "runtime/codes/Codes.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -74,9 +75,13 @@ static SetVector<Operation *> makersOf(Value value, scf::ForOp loop) {
 /// units than those that multiply.
 static bool isComputedOfResults(Value operand, scf::ForOp loop) {
   SetVector<Operation *> makers = makersOf(operand, loop);
-  return llvm::any_of(makers, llvm::IsaPred<MmaAsyncOp>) && llvm::any_of(makers, [](Operation *op) {
-           return isa<tile::ReduceOp>(op) || isa<math::MathDialect>(op->getDialect());
-         });
+  auto computes = [](Operation *op) {
+    return isa<tile::ReduceOp>(op) || isa<math::MathDialect>(op->getDialect())
+               ? WalkResult::interrupt()
+               : WalkResult::advance();
+  };
+  return llvm::any_of(makers, llvm::IsaPred<MmaAsyncOp>) &&
+         llvm::any_of(makers, [&](Operation *op) { return op->walk(computes).wasInterrupted(); });
 }
 
 /// Returns true if a product needs no result of another one but as its accumulator.
@@ -194,43 +199,32 @@ static bool fits(LateProduct &found, tile::TargetAttr target) {
          registersIn(found.loop) + registersOf(found.late.getA()) <= registersForTiles(target);
 }
 
-//===-- Masked iterations behind it ----------------------------------------------------------===//
-
-/// Returns true if two loops start the same product of the same values, carried at the same places.
-static bool startAlike(LateProduct &one, LateProduct &other) {
-  auto isAlike = [](auto pair) {
-    auto [a, b] = pair;
-    return OperationEquivalence::isEquivalentTo(a, b, OperationEquivalence::ignoreValueEquivalence,
-                                                nullptr, OperationEquivalence::IgnoreLocations);
-  };
-  auto liesAlike = [&](auto pair) {
-    auto [a, b] = pair;
-    return a.getType() == b.getType() && one.placeOf(a) == other.placeOf(b);
-  };
-  return one.start.size() == other.start.size() && one.needs.size() == other.needs.size() &&
-         one.sum.getArgNumber() == other.sum.getArgNumber() &&
-         allocOf(one.late.getB()) == allocOf(other.late.getB()) &&
-         llvm::all_of(llvm::zip(one.start, other.start), isAlike) &&
-         llvm::all_of(llvm::zip(one.needs, other.needs), liesAlike);
+/// Moves products of numbers down to the sums that take them in, up to where they need no register
+/// of their own.
+static void sinkIntoSums(scf::ForOp loop) {
+  for (auto product : llvm::make_early_inc_range(loop.getBody()->getOps<arith::MulFOp>())) {
+    Operation *user = product->hasOneUse() ? *product->user_begin() : nullptr;
+    if (isa_and_nonnull<arith::AddFOp, arith::SubFOp>(user) &&
+        user->getBlock() == product->getBlock())
+      product->moveBefore(user);
+  }
 }
 
+//===-- Masked iterations behind it ----------------------------------------------------------===//
+
 /// Finds the loop of the masked iteration at an array's end that goes on behind another one, if its
-/// code is right for any iteration of both: nothing in it was made simpler by where its counter
-/// begins. Loops that run each time, as those on a diagonal, are faster by themselves.
-static std::optional<LateProduct> findRest(LateProduct &main) {
-  for (Operation *op = main.loop->getNextNode(); op; op = op->getNextNode()) {
+/// last product can run beside the next iteration, too. Loops that run each time, as those on a
+/// diagonal, are faster by themselves.
+static scf::ForOp findRest(scf::ForOp main) {
+  for (Operation *op = main->getNextNode(); op; op = op->getNextNode()) {
     auto loop = dyn_cast<scf::ForOp>(op);
     if (!loop && (isa<LoaderOp>(op) || isMemoryEffectFree(op)))
       continue;
-    bool isRest = loop && mainLoopOf(loop) == main.loop && main.loop->hasAttr(kLoopWholeSteps) &&
-                  loop->hasAttr(kLoopOfEnd) &&
-                  !loop.getBody()
-                       ->walk([](tile::GatherOp) { return WalkResult::interrupt(); })
-                       .wasInterrupted();
-    std::optional<LateProduct> rest = isRest ? findLateProduct(loop) : std::nullopt;
-    return rest && startAlike(main, *rest) ? rest : std::nullopt;
+    bool isRest = loop && mainLoopOf(loop) == main && main->hasAttr(kLoopWholeSteps) &&
+                  loop->hasAttr(kLoopOfEnd) && findLateProduct(loop);
+    return isRest ? loop : nullptr;
   }
-  return std::nullopt;
+  return nullptr;
 }
 
 //===-- The change ---------------------------------------------------------------------------===//
@@ -249,27 +243,20 @@ static void orderBehind(LateProduct &found) {
 }
 
 namespace {
-/// Divides a loop in its first iteration, which starts no product of an iteration before, and the
-/// others; the last product follows behind. Masked iterations that go on from there use the same
-/// code: each is a first iteration without others, whose masks the first one has as well.
-class Divide {
+/// Makes each iteration of a loop start the last product of the one before, behind its own first
+/// ones; that of the last iteration follows behind the loop.
+class Overlap {
 public:
-  Divide(LateProduct &found, std::optional<LateProduct> &rest)
-      : found(found), rest(rest), loop(found.loop), builder(found.loop) {}
+  explicit Overlap(LateProduct &found) : found(found), loop(found.loop), builder(found.loop) {}
   void run();
 
 private:
-  void runIfAny();
-  void runSegments();
-  SmallVector<Value> iterateAll(LateProduct &first, Value from, Value to, ValueRange inits);
-  scf::ForOp iterate(LateProduct &of, Value from, Value to, ValueRange inits, bool isFirst);
+  SmallVector<Value> iterate();
+  void startInLaterIterations(scf::ForOp clone, IRMapping &mapping);
   Value startLate(ValueRange carried);
   void turn(TurnStep step);
-  Value isLess(Value one, Value other);
-  unsigned numCarried() { return loop.getNumRegionIterArgs(); }
 
   LateProduct &found;
-  std::optional<LateProduct> &rest;
   scf::ForOp loop;
   OpBuilder builder;
 };
@@ -277,14 +264,14 @@ private:
 
 /// Lets groups of warps take turns with starting products, where there are several: while one
 /// computes, the other multiplies.
-void Divide::turn(TurnStep step) {
+void Overlap::turn(TurnStep step) {
   if (groupsOf(found.late) > 1)
     TurnOp::create(builder, found.late.getLoc(), step,
                    unsigned(found.late.getInstruction().getWarps()), /*group=*/Value());
 }
 
 /// Starts the product of the iteration before with what that has carried. Returns its result.
-Value Divide::startLate(ValueRange carried) {
+Value Overlap::startLate(ValueRange carried) {
   IRMapping before;
   for (Value need : found.needs)
     before.map(need, carried[found.placeOf(need)]);
@@ -299,98 +286,85 @@ Value Divide::startLate(ValueRange carried) {
   return before.lookup(found.late.getResult());
 }
 
-scf::ForOp Divide::iterate(LateProduct &of, Value from, Value to, ValueRange inits, bool isFirst) {
-  auto clone = scf::ForOp::create(builder, of.loop.getLoc(), from, to, loop.getStep(), inits,
-                                  nullptr, loop.getUnsignedCmp());
+/// Starts the late product behind the first ones in all iterations but the first. The results of
+/// the first ones go through both branches, so that each waits for them behind all that it starts.
+void Overlap::startInLaterIterations(scf::ForOp clone, IRMapping &mapping) {
+  Location loc = found.late.getLoc();
+  SmallVector<Value> results;
+  for (MmaAsyncOp product : loop.getBody()->getOps<MmaAsyncOp>())
+    if (product != found.late && !isa<MmaAsyncOp>(*product->user_begin()))
+      results.push_back(product.getResult());
+  SmallVector<Value> started =
+      llvm::map_to_vector(results, [&](Value value) { return mapping.lookup(value); });
+  SmallVector<Type> types = {found.sum.getType()};
+  llvm::append_range(types, TypeRange(ValueRange(started)));
+  Value isLater = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne,
+                                        clone.getInductionVar(), clone.getLowerBound());
+  auto branch = scf::IfOp::create(builder, loc, types, isLater, /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(builder);
+  auto endBlock = [&](Value sum) {
+    turn(TurnStep::Pass);
+    SmallVector<Value> passedOn = {sum};
+    llvm::append_range(passedOn, started);
+    scf::YieldOp::create(builder, loc, passedOn);
+  };
+  builder.setInsertionPointToStart(branch.thenBlock());
+  endBlock(startLate(clone.getRegionIterArgs()));
+  builder.setInsertionPointToStart(branch.elseBlock());
+  endBlock(clone.getRegionIterArg(found.sum.getArgNumber() - 1));
+  mapping.map(found.sum, branch.getResult(0));
+  mapping.map(results, branch.getResults().drop_front());
+}
+
+/// Runs the iterations, one at least, and the last product of them.
+SmallVector<Value> Overlap::iterate() {
+  SmallVector<Value> inits(loop.getInitArgs());
+  for (Value value : found.added())
+    inits.push_back(arith::ConstantOp::create(
+        builder, loop.getLoc(), cast<TypedAttr>(builder.getZeroAttr(value.getType()))));
+  turn(TurnStep::Begin);
+  auto clone =
+      scf::ForOp::create(builder, loop.getLoc(), loop.getLowerBound(), loop.getUpperBound(),
+                         loop.getStep(), inits, nullptr, loop.getUnsignedCmp());
   clone->setDiscardableAttrs(loop->getDiscardableAttrDictionary());
+  turn(TurnStep::End);
+  SmallVector<Value> results(clone.getResults().take_front(loop.getNumRegionIterArgs()));
+  results[found.sum.getArgNumber() - 1] = startLate(clone.getResults());
+
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(clone.getBody());
   IRMapping mapping;
-  mapping.map(of.loop.getBody()->getArguments(),
-              clone.getBody()->getArguments().take_front(1 + numCarried()));
-  for (Operation &op : of.loop.getBody()->without_terminator()) {
-    if (&op == of.first && !isFirst)
+  mapping.map(loop.getBody()->getArguments(),
+              clone.getBody()->getArguments().take_front(1 + loop.getNumRegionIterArgs()));
+  for (Operation &op : loop.getBody()->without_terminator()) {
+    if (&op == found.first)
       turn(TurnStep::Take);
-    if (&op != of.late && !(of.start.contains(&op) && op.hasOneUse()))
+    if (&op != found.late && !(found.start.contains(&op) && op.hasOneUse()))
       builder.clone(op, mapping);
-    if (&op == of.lead && !isFirst) {
-      mapping.map(of.sum, startLate(clone.getRegionIterArgs()));
-      turn(TurnStep::Pass);
-    }
+    if (&op == found.lead)
+      startInLaterIterations(clone, mapping);
   }
-  SmallVector<Value> results(of.yielded());
-  results[of.sum.getArgNumber() - 1] = of.late.getAcc();
-  llvm::append_range(results, of.added());
-  for (Value &result : results)
-    result = mapping.lookupOrDefault(result);
-  scf::YieldOp::create(builder, loop.getLoc(), results);
-  return clone;
-}
-
-/// Runs the iterations between two bounds, one at least, and the last product of them.
-SmallVector<Value> Divide::iterateAll(LateProduct &firstOf, Value from, Value to,
-                                      ValueRange inits) {
-  Location loc = loop.getLoc();
-  SmallVector<Value> values(inits);
-  for (Value value : found.added())
-    values.push_back(arith::ConstantOp::create(
-        builder, loc, cast<TypedAttr>(builder.getZeroAttr(value.getType()))));
-  Value second = arith::AddIOp::create(builder, loc, from, loop.getStep());
-  scf::ForOp first = iterate(firstOf, from, second, values, /*isFirst=*/true);
-  first->setAttr(kLoopOnce, builder.getUnitAttr());
-  turn(TurnStep::Begin);
-  scf::ForOp others = iterate(found, second, to, first.getResults(), /*isFirst=*/false);
-  turn(TurnStep::End);
-  SmallVector<Value> results(others.getResults().take_front(numCarried()));
-  results[found.sum.getArgNumber() - 1] = startLate(others.getResults());
+  SmallVector<Value> yielded(found.yielded());
+  yielded[found.sum.getArgNumber() - 1] = found.late.getAcc();
+  llvm::append_range(yielded, found.added());
+  for (Value &value : yielded)
+    value = mapping.lookupOrDefault(value);
+  scf::YieldOp::create(builder, loop.getLoc(), yielded);
   return results;
 }
 
-Value Divide::isLess(Value one, Value other) {
-  auto less = loop.getUnsignedCmp() ? arith::CmpIPredicate::ult : arith::CmpIPredicate::slt;
-  return arith::CmpIOp::create(builder, loop.getLoc(), less, one, other);
-}
-
-void Divide::runIfAny() {
+void Overlap::run() {
+  orderBehind(found);
   Location loc = loop.getLoc();
-  Value lower = loop.getLowerBound(), upper = loop.getUpperBound();
-  auto branch = scf::IfOp::create(builder, loc, loop.getResultTypes(), isLess(lower, upper), true);
+  auto less = loop.getUnsignedCmp() ? arith::CmpIPredicate::ult : arith::CmpIPredicate::slt;
+  Value exists =
+      arith::CmpIOp::create(builder, loc, less, loop.getLowerBound(), loop.getUpperBound());
+  auto branch = scf::IfOp::create(builder, loc, loop.getResultTypes(), exists, true);
   builder.setInsertionPointToStart(branch.thenBlock());
-  scf::YieldOp::create(builder, loc, iterateAll(found, lower, upper, loop.getInitArgs()));
+  scf::YieldOp::create(builder, loc, iterate());
   builder.setInsertionPointToStart(branch.elseBlock());
   scf::YieldOp::create(builder, loc, loop.getInitArgs());
   loop.replaceAllUsesWith(branch.getResults());
-}
-
-/// Runs a loop over segments: all iterations without masks, if there are any, and each one of the
-/// others. Its counter is the last iteration of a segment.
-void Divide::runSegments() {
-  builder.setInsertionPoint(rest->loop);
-  Location loc = loop.getLoc();
-  Value lower = loop.getLowerBound(), upper = loop.getUpperBound(), step = loop.getStep();
-  Value last = arith::SubIOp::create(builder, loc, upper, step);
-  Value begin = arith::SelectOp::create(builder, loc, isLess(lower, upper), last, upper);
-  auto segments = scf::ForOp::create(builder, loc, begin, rest->loop.getUpperBound(), step,
-                                     loop.getInitArgs(), nullptr, loop.getUnsignedCmp());
-  builder.setInsertionPointToStart(segments.getBody());
-  Value counter = segments.getInductionVar();
-  Value isMain = isLess(counter, upper);
-  Value from = arith::SelectOp::create(builder, loc, isMain, lower, counter);
-  Value second = arith::AddIOp::create(builder, loc, from, step);
-  Value to = arith::SelectOp::create(builder, loc, isMain, upper, second);
-  scf::YieldOp::create(builder, loc, iterateAll(*rest, from, to, segments.getRegionIterArgs()));
-  rest->loop.replaceAllUsesWith(segments.getResults());
-  rest->loop.erase();
-}
-
-void Divide::run() {
-  orderBehind(found);
-  if (rest) {
-    orderBehind(*rest);
-    runSegments();
-  } else {
-    runIfAny();
-  }
   loop.erase();
 }
 
@@ -400,19 +374,26 @@ struct OverlapProducts : tw::impl::OverlapProductsBase<OverlapProducts> {
     tile::TargetAttr target = targetOf(getOperation());
     if (!target)
       return;
-    SmallVector<LateProduct> products;
+    SmallVector<scf::ForOp> loops;
     getOperation().walk([&](scf::ForOp loop) {
       std::optional<LateProduct> late;
       if (!loop->hasAttr(tile::kLoopShort))
         late = findLateProduct(loop);
+      if (late)
+        sinkIntoSums(loop);
       if (late && fits(*late, target))
-        products.push_back(std::move(*late));
+        loops.push_back(loop);
     });
-    for (LateProduct &late : products) {
-      emitCodedRemark(late.late, Code::PipelinedLoads)
+    for (scf::ForOp loop : loops) {
+      if (scf::ForOp rest = findRest(loop))
+        if (scf::ForOp merged = mergeLoops(loop, rest))
+          loop = merged;
+      std::optional<LateProduct> late = findLateProduct(loop);
+      if (!late)
+        continue;
+      emitCodedRemark(late->late, Code::PipelinedLoads)
           << "this product runs beside the next iteration";
-      std::optional<LateProduct> rest = findRest(late);
-      Divide(late, rest).run();
+      Overlap(*late).run();
     }
   }
 };

@@ -173,11 +173,12 @@ def goal_of(row: Row) -> str:
 
 LEGEND = """
 Instructions are those of one warp in one step: of the loop that multiplies, behind a slash on the
-diagonal, and behind a plus of the loop that copies, where a warp has only that to do. A loop that
-is split at its masks counts without them. `a..b` are loops of two groups of warps. The epilogue
-begins behind the last product; where warps have roles, it includes finding where the tile lies.
-Triton gives warps roles only where there are 4. In its causal rows with one number, pointers have
-masks in all iterations, and with descriptors the block on the diagonal is straight code."""
+diagonal, and behind a plus of the loop that copies, where a warp has only that to do. Loops count
+along their shortest way with all products: without masks that they branch around. `a..b` are loops
+of two groups of warps. The epilogue begins behind the last product; where warps have roles, it
+includes finding where the tile lies. Triton gives warps roles only where there are 4. In its causal
+rows with one number, pointers have masks in all iterations, and with descriptors the block on the
+diagonal is straight code."""
 
 COLUMNS = [(language, form) for language, forms in FORMS.items() for form in forms]
 

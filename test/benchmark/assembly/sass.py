@@ -4,6 +4,7 @@ The numbers are static: one pass through the body of each loop."""
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import pathlib
 import re
@@ -15,6 +16,7 @@ from dataclasses import dataclass, field
 _LEAVING = ("BRA", "EXIT", "RET")
 # Those of a loop that only waits for an mbarrier, whose address it may compute again.
 _WAITING = {"SYNCS", "NANOSLEEP", "BRA", "NOP", "IMAD", "MOV", "UMOV"}
+_PRODUCTS = re.compile(r"[HQI]G?MMA")
 _STORES = ("STG", "UTMASTG", "UBLKCP", "RED", "UTMAREDG")
 
 
@@ -30,7 +32,7 @@ class MachineCode:
 class Loop:
     first: int
     last: int
-    opcodes: Counter[str]  # with those of loops inside, but for waits
+    opcodes: Counter[str]  # with those of loops inside, but for waits; see way_with_products
     is_innermost: bool = True
 
 
@@ -147,6 +149,28 @@ def waits_of(blocks: list[Block], loops: dict[int, set[int]]) -> set[int]:
     }  # fmt: skip
 
 
+def way_with_products(blocks: list[Block], header: int, work: set[int]) -> set[int]:
+    """The blocks of an innermost loop that an iteration runs: all of them, or where there are products, the
+    shortest way that has the most of them. What masks need stands beside it."""
+    products = {i: sum(bool(_PRODUCTS.fullmatch(opcode(each))) for each in blocks[i].code) for i in work}
+    if not any(products.values()):
+        return work
+
+    @functools.cache
+    def best(block: int) -> tuple[int, int, frozenset[int]]:
+        """Products, with a minus, and instructions from a block to the loop's end, and the blocks on the way."""
+        ways = [best(other) for other in blocks[block].after if other in work and other != header]
+        if header in blocks[block].after:
+            ways.append((0, 0, frozenset()))
+        length, way = len(blocks[block].code), frozenset({block})
+        if not ways:  # leaves the loop
+            return 1, length, way
+        fewest, behind, others = min(ways, key=lambda each: each[:2])
+        return fewest - products[block], length + behind, way | others
+
+    return set(best(header)[2])
+
+
 def parse(text: str) -> tuple[list[str], list[Loop]]:
     """All instructions of a kernel, and its loops in the order of their ends, but for the endless one that
     ends every kernel and for those that only wait."""
@@ -161,8 +185,9 @@ def parse(text: str) -> tuple[list[str], list[Loop]]:
             last = max(
                 blocks[i].first + len(blocks[i].code) - 1 for i in work if header in blocks[i].after
             )
-            opcodes = Counter(opcode(each) for i in work for each in blocks[i].code)
             is_innermost = not any(work > other - waits > set() for other in found.values())
+            way = way_with_products(blocks, header, work) if is_innermost else work
+            opcodes = Counter(opcode(each) for i in way for each in blocks[i].code)
             loops.append(Loop(blocks[header].first, last, opcodes, is_innermost))
     return without_padding(code), sorted(loops, key=lambda loop: loop.last)
 

@@ -215,6 +215,16 @@ def test_a_wait_behind_the_end_is_no_part_of_a_loop() -> None:
     assert loop.opcodes == {"SYNCS": 1, "BRA": 2, "HGMMA": 1}
 
 
+def test_a_loop_of_products_counts_without_what_it_branches_around() -> None:
+    masks = "/*0034*/ @P5 BRA `(.L_x_6) ;\n" + 3 * "/*0035*/ FSEL R24, R24, R25, P1 ;\n" + ".L_x_6:\n"
+    either = "/*0036*/ @P4 BRA `(.L_x_7) ;\n" + WAITS.splitlines()[6] + "\n.L_x_7:\n /*0038*/ NOP ;\n"
+    branch = "        /*0040*/"
+    _, (loop,) = sass.parse(WAITS.replace(branch, masks + either + branch))
+    assert loop.opcodes == {"SYNCS": 1, "BRA": 4, "HGMMA": 2, "NOP": 1}
+    _, (loop,) = sass.parse(WAITS.replace(branch, masks + branch).replace("HGMMA", "FADD"))
+    assert loop.opcodes["FSEL"] == 3
+
+
 def test_a_loop_within_a_loop_is_counted_in_both() -> None:
     back = ".L_x_4:\n /*0088*/ @P3 BRA `(.L_x_0) ;\n"
     inner, outer = sass.parse(".L_x_0:\n" + WAITS.replace(".L_x_4:\n", back))[1]

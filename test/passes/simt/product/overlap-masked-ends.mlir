@@ -1,5 +1,5 @@
-// A masked iteration at an array's end, behind a loop whose last product runs beside the next iteration, uses its
-// code: a loop around both begins with the masked code, for all iterations without masks together and for that one.
+// A masked iteration at an array's end, behind a loop whose last product runs beside the next iteration, is one of
+// the loop: masks are applied in a branch.
 // RUN: tile-opt --overlap-products --await-products %s 2>/dev/null | FileCheck %s
 
 #mma = #tile.mma<16 x 8 x 16, f16 in "k0 m3 k3 | k1 k2 m0 m1 m2", f16 in "k0 k3 | k1 k2 n0 n1 n2" -> f32 in "n0 m3 | n1 n2 m0 m1 m2">
@@ -17,29 +17,22 @@
 
 module attributes {simt.num_warps = 4 : i32, tile.target = #tile.target<warp_size = 32, shared_bytes = 232448, registers = 255, spare_registers = 52, max_warps = 32, vector_bits = 128, line_bytes = 128, sector_bytes = 32, banks = 32, bank_bytes = 4, mma = [#mma], async_mma = [<mma = #mma, warps = 4, columns = 256, span_bytes = 128, across = true>]>} {
 // CHECK-LABEL: @ragged
-// CHECK:       %[[LAST:.*]] = arith.subi %[[MID:.*]], %[[STEP:.*]] : i32
-// CHECK:       %[[EXISTS:.*]] = arith.cmpi slt, %[[FROM:.*]], %[[MID]] : i32
-// CHECK:       %[[BEGIN:.*]] = arith.select %[[EXISTS]], %[[LAST]], %[[MID]]
-// CHECK:       scf.for %[[END:.*]] = %[[BEGIN]] to %[[TO:.*]] step %[[STEP]] iter_args(%[[ACC:.*]] = %{{.*}}, %[[FIRST_SLOT:.*]] = %{{.*}}, %{{.*}} = %{{.*}})
-// CHECK:         %[[IS_MAIN:.*]] = arith.cmpi slt, %[[END]], %[[MID]]
-// CHECK:         %[[START:.*]] = arith.select %[[IS_MAIN]], %[[FROM]], %[[END]]
-// CHECK:         %[[NEXT:.*]] = arith.addi %[[START]], %[[STEP]]
-// CHECK:         %[[STOP:.*]] = arith.select %[[IS_MAIN]], %[[MID]], %[[NEXT]]
-// CHECK:         %[[SECOND:.*]] = arith.addi %[[START]], %[[STEP]]
-// CHECK:         scf.for %[[AT:.*]] = %[[START]] to %[[SECOND]]
-// CHECK:           simt.mma_async
-// CHECK:           tile.splat %[[AT]]
-// CHECK:           arith.select
-// CHECK-NOT:       simt.mma_async
-// CHECK:         } {simt.once, tile.whole_steps}
-// CHECK:         scf.for %{{.*}} = %[[SECOND]] to %[[STOP]] step %[[STEP]]
-// CHECK-NOT:       arith.select %{{.*}} : tensor
-// CHECK:           simt.mma_wait 1
-// CHECK-NOT:       arith.select %{{.*}} : tensor
-// CHECK:         } {tile.whole_steps}
+// CHECK:       scf.for %[[I:.*]] = %[[FROM:.*]] to %[[TO:.*]] step %{{.*}} iter_args
 // CHECK:         simt.mma_async
-// CHECK-NEXT:    %[[DONE:.*]] = simt.mma_wait 0
-// CHECK-NEXT:    scf.yield %[[DONE]]
+// CHECK:         %[[BOTH:.*]]:2 = scf.if
+// CHECK:           simt.mma_async
+// CHECK:         %[[MAIN:.*]] = arith.cmpi slt, %[[I]], %{{.*}} : i32
+// CHECK-NEXT:    %[[SEEN:.*]] = scf.if %[[MAIN]]
+// CHECK-NEXT:      scf.yield %[[BOTH]]#1
+// CHECK-NEXT:    } else {
+// CHECK-NEXT:      %[[AT:.*]] = tile.splat %[[I]]
+// CHECK-NEXT:      %[[ISIN:.*]] = arith.cmpi slt, %[[AT]]
+// CHECK-NEXT:      %[[MASKED:.*]] = arith.select %[[ISIN]], %[[BOTH]]#1
+// CHECK-NEXT:      scf.yield %[[MASKED]]
+// CHECK-NEXT:    }
+// CHECK-NEXT:    math.exp2 %[[SEEN]]
+// CHECK:       simt.mma_async
+// CHECK-NEXT:  simt.mma_wait 0
 // CHECK-NOT:   simt.mma_async
 // CHECK:       return
 //
@@ -47,11 +40,29 @@ module attributes {simt.num_warps = 4 : i32, tile.target = #tile.target<warp_siz
 // CHECK-LABEL: @elsewhere
 // CHECK:       scf.if
 // CHECK:       scf.for
-// CHECK:       scf.for
 // CHECK:       } else {
 // CHECK:       scf.for
 // CHECK:         simt.mma_async
 // CHECK:       } {tile.of_end, tile.short}
+//
+// So does one with other effects.
+// CHECK-LABEL: @effects
+// CHECK:       scf.if
+// CHECK:       scf.for
+// CHECK:       } else {
+// CHECK:       scf.for
+// CHECK:       } {tile.of_end, tile.short}
+//
+// A sum of a product of numbers is one operation where nothing is masked.
+// CHECK-LABEL: @scaled
+// CHECK:         scf.if
+// CHECK:         scf.if
+// CHECK:           %[[MINUS:.*]] = arith.negf %[[PEAK:[a-z0-9]+]]
+// CHECK-NEXT:      math.fma %{{.*}}, %[[PEAK]], %[[MINUS]]
+// CHECK:         } else {
+// CHECK:           arith.mulf
+// CHECK:           arith.select
+// CHECK-NEXT:      arith.subf
 func.func @ragged(%zero: !sums, %none: !wide, %ends: !numbers, %from: i32, %mid: i32, %to: i32, %step: i32) -> !sums {
   %c0 = arith.constant 0 : i32
   %c2 = arith.constant 2 : i32
@@ -133,6 +144,103 @@ func.func @elsewhere(%zero: !sums, %none: !wide, %ends: !numbers, %from: i32, %m
     %isin = arith.cmpi slt, %at, %ends : !numbers
     %seen = arith.select %isin, %scores, %none : !bits, !wide
     %p = math.exp2 %seen : !wide
+    %narrow = arith.truncf %p : !wide to tensor<64x16xf16, #wide>
+    %twice = arith.addf %acc, %acc : !sums
+    %fulli = simt.slot %full[%slot] phase 0 : !phase
+    simt.phase_await %fulli, %c0 : !phase
+    %vi = simt.slot %v[%slot] phase 0 : !v
+    %next = simt.mma_async %narrow, %vi, %twice by #group : tensor<64x16xf16, #wide>, !v -> !sums
+    scf.yield %next, %before, %slot : !sums, i32, i32
+  } {tile.of_end, tile.short}
+  return %rest#0 : !sums
+}
+
+func.func @effects(%zero: !sums, %none: !wide, %ends: !numbers, %from: i32, %mid: i32, %to: i32, %step: i32) -> !sums {
+  %c0 = arith.constant 0 : i32
+  %c2 = arith.constant 2 : i32
+  %q = simt.alloc_shared "q" at 0 : !q
+  %k = simt.alloc_shared "k" slots 3 at 4096 : !k
+  %v = simt.alloc_shared "v" slots 3 at 8192 : !v
+  %full = simt.alloc_shared "full" slots 3 at 16384 : !phase
+  %free = simt.alloc_shared "free" slots 3 at 16448 : !phase
+  %main:3 = scf.for %i = %from to %mid step %step iter_args(%acc = %zero, %slot = %c0, %before = %c2) -> (!sums, i32, i32) : i32 {
+    %ki = simt.slot %k[%slot] phase 0 : !k
+    %scores = simt.mma_async %q, %ki, %none by #group : !q, !k -> !wide
+    %vb = simt.slot %v[%before] phase 2 : !v
+    %fullb = simt.slot %full[%before] phase 2 : !phase
+    %freeb = simt.slot %free[%before] phase 2 : !phase
+    simt.release %vb on %fullb by %freeb : !v on !phase by !phase
+    %p = math.exp2 %scores : !wide
+    %narrow = arith.truncf %p : !wide to tensor<64x16xf16, #wide>
+    %twice = arith.addf %acc, %acc : !sums
+    %fulli = simt.slot %full[%slot] phase 0 : !phase
+    simt.phase_await %fulli, %c0 : !phase
+    %vi = simt.slot %v[%slot] phase 0 : !v
+    %next = simt.mma_async %narrow, %vi, %twice by #group : tensor<64x16xf16, #wide>, !v -> !sums
+    scf.yield %next, %before, %slot : !sums, i32, i32
+  } {tile.whole_steps}
+  %rest:3 = scf.for %i = %mid to %to step %step iter_args(%acc = %main#0, %slot = %main#1, %before = %main#2) -> (!sums, i32, i32) : i32 {
+    %ki = simt.slot %k[%slot] phase 0 : !k
+    %scores = simt.mma_async %q, %ki, %none by #group : !q, !k -> !wide
+    %vb = simt.slot %v[%before] phase 2 : !v
+    %fullb = simt.slot %full[%before] phase 2 : !phase
+    %freeb = simt.slot %free[%before] phase 2 : !phase
+    simt.release %vb on %fullb by %freeb : !v on !phase by !phase
+    simt.barrier
+    %at = tile.splat %i : i32 -> !numbers
+    %isin = arith.cmpi slt, %at, %ends : !numbers
+    %seen = arith.select %isin, %scores, %none : !bits, !wide
+    %p = math.exp2 %seen : !wide
+    %narrow = arith.truncf %p : !wide to tensor<64x16xf16, #wide>
+    %twice = arith.addf %acc, %acc : !sums
+    %fulli = simt.slot %full[%slot] phase 0 : !phase
+    simt.phase_await %fulli, %c0 : !phase
+    %vi = simt.slot %v[%slot] phase 0 : !v
+    %next = simt.mma_async %narrow, %vi, %twice by #group : tensor<64x16xf16, #wide>, !v -> !sums
+    scf.yield %next, %before, %slot : !sums, i32, i32
+  } {tile.of_end, tile.short}
+  return %rest#0 : !sums
+}
+
+func.func @scaled(%zero: !sums, %none: !wide, %ends: !numbers, %peak: !wide, %from: i32, %mid: i32, %to: i32, %step: i32) -> !sums {
+  %c0 = arith.constant 0 : i32
+  %c2 = arith.constant 2 : i32
+  %q = simt.alloc_shared "q" at 0 : !q
+  %k = simt.alloc_shared "k" slots 3 at 4096 : !k
+  %v = simt.alloc_shared "v" slots 3 at 8192 : !v
+  %full = simt.alloc_shared "full" slots 3 at 16384 : !phase
+  %free = simt.alloc_shared "free" slots 3 at 16448 : !phase
+  %main:3 = scf.for %i = %from to %mid step %step iter_args(%acc = %zero, %slot = %c0, %before = %c2) -> (!sums, i32, i32) : i32 {
+    %ki = simt.slot %k[%slot] phase 0 : !k
+    %scores = simt.mma_async %q, %ki, %none by #group : !q, !k -> !wide
+    %vb = simt.slot %v[%before] phase 2 : !v
+    %fullb = simt.slot %full[%before] phase 2 : !phase
+    %freeb = simt.slot %free[%before] phase 2 : !phase
+    simt.release %vb on %fullb by %freeb : !v on !phase by !phase
+    %times = arith.mulf %scores, %peak : !wide
+    %less = arith.subf %times, %peak : !wide
+    %p = math.exp2 %less : !wide
+    %narrow = arith.truncf %p : !wide to tensor<64x16xf16, #wide>
+    %twice = arith.addf %acc, %acc : !sums
+    %fulli = simt.slot %full[%slot] phase 0 : !phase
+    simt.phase_await %fulli, %c0 : !phase
+    %vi = simt.slot %v[%slot] phase 0 : !v
+    %next = simt.mma_async %narrow, %vi, %twice by #group : tensor<64x16xf16, #wide>, !v -> !sums
+    scf.yield %next, %before, %slot : !sums, i32, i32
+  } {tile.whole_steps}
+  %rest:3 = scf.for %i = %mid to %to step %step iter_args(%acc = %main#0, %slot = %main#1, %before = %main#2) -> (!sums, i32, i32) : i32 {
+    %ki = simt.slot %k[%slot] phase 0 : !k
+    %scores = simt.mma_async %q, %ki, %none by #group : !q, !k -> !wide
+    %vb = simt.slot %v[%before] phase 2 : !v
+    %fullb = simt.slot %full[%before] phase 2 : !phase
+    %freeb = simt.slot %free[%before] phase 2 : !phase
+    simt.release %vb on %fullb by %freeb : !v on !phase by !phase
+    %at = tile.splat %i : i32 -> !numbers
+    %isin = arith.cmpi slt, %at, %ends : !numbers
+    %times = arith.mulf %scores, %peak : !wide
+    %seen = arith.select %isin, %times, %none : !bits, !wide
+    %less = arith.subf %seen, %peak : !wide
+    %p = math.exp2 %less : !wide
     %narrow = arith.truncf %p : !wide to tensor<64x16xf16, #wide>
     %twice = arith.addf %acc, %acc : !sums
     %fulli = simt.slot %full[%slot] phase 0 : !phase

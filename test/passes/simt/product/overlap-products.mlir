@@ -14,29 +14,29 @@
 !sums = tensor<64x8xf32, #sums>
 
 module attributes {simt.num_warps = 4 : i32, tile.target = #tile.target<warp_size = 32, shared_bytes = 232448, registers = 255, spare_registers = 52, max_warps = 32, vector_bits = 128, line_bytes = 128, sector_bytes = 32, banks = 32, bank_bytes = 4, mma = [#mma], async_mma = [<mma = #mma, warps = 4, columns = 256, span_bytes = 128, across = true>]>} {
-// The first iteration starts no product of one before it; the last product follows behind the others.
+// The first iteration starts no product of one before it; the last product follows behind the loop.
 // CHECK-LABEL: @attention
 // CHECK:       %[[EXISTS:.*]] = arith.cmpi slt, %[[FROM:.*]], %[[TO:.*]] : i32
 // CHECK:       scf.if %[[EXISTS]]
-// CHECK:       %[[SECOND:.*]] = arith.addi %[[FROM]], %[[STEP:.*]] : i32
-// CHECK:       scf.for %{{.*}} = %[[FROM]] to %[[SECOND]]
-// CHECK:         simt.mma_async
-// CHECK:         simt.mma_wait 0
-// CHECK:         %[[FACTOR:.*]] = math.exp2
-// CHECK-NOT:     simt.mma_async
-// CHECK:       } {simt.once}
-// CHECK:       scf.for %{{.*}} = %[[SECOND]] to %[[TO]] step %[[STEP]] iter_args(%[[SUM:.*]] = %{{.*}}, %[[SLOT:.*]] = %{{.*}}, %[[BEFORE:.*]] = %{{.*}}, %[[P:.*]] = %{{.*}})
+// CHECK:       scf.for %[[I:.*]] = %[[FROM]] to %[[TO]] step %{{.*}} iter_args(%[[SUM:.*]] = %{{.*}}, %{{.*}} = %{{.*}}, %[[BEFORE:.*]] = %{{.*}}, %[[P:.*]] = %{{.*}})
 // CHECK:         %[[SCORES:.*]] = simt.mma_async
-// CHECK-NEXT:    %[[V:.*]] = simt.slot %{{.*}}[%[[BEFORE]]] phase 2
-// CHECK-NEXT:    %[[ACC:.*]] = simt.mma_async %[[P]], %[[V]], %[[SUM]]
-// CHECK:         %[[READY:.*]] = simt.mma_wait 1(%[[SCORES]])
-// CHECK-NEXT:    math.exp2 %[[READY]]
+// CHECK-NEXT:    %[[LATER:.*]] = arith.cmpi ne, %[[I]], %[[FROM]]
+// CHECK-NEXT:    %[[BOTH:.*]]:2 = scf.if %[[LATER]]
+// CHECK-NEXT:      %[[V:.*]] = simt.slot %{{.*}}[%[[BEFORE]]] phase 2
+// CHECK-NEXT:      %[[ACC:.*]] = simt.mma_async %[[P]], %[[V]], %[[SUM]]
+// CHECK-NEXT:      %[[READY:.*]] = simt.mma_wait 1(%[[SCORES]])
+// CHECK-NEXT:      scf.yield %[[ACC]], %[[READY]]
+// CHECK-NEXT:    } else {
+// CHECK-NEXT:      %[[ALONE:.*]] = simt.mma_wait 0(%[[SCORES]])
+// CHECK-NEXT:      scf.yield %[[SUM]], %[[ALONE]]
+// CHECK-NEXT:    }
+// CHECK:         math.exp2 %[[BOTH]]#1
 // CHECK:         simt.phase_await
-// CHECK-NEXT:    %[[DONE:.*]] = simt.mma_wait 0(%[[ACC]])
+// CHECK-NEXT:    %[[DONE:.*]] = simt.mma_wait 0(%[[BOTH]]#0)
 // CHECK-NEXT:    simt.release
 // CHECK-NEXT:    %[[SCALED:.*]] = arith.addf %[[DONE]], %[[DONE]]
 // CHECK-NEXT:    %[[NEW:.*]] = arith.truncf
-// CHECK:         scf.yield %[[SCALED]], %{{.*}}, %[[SLOT]], %[[NEW]]
+// CHECK:         scf.yield %[[SCALED]], %{{.*}}, %{{.*}}, %[[NEW]]
 // CHECK:       %[[LAST:.*]] = simt.mma_async
 // CHECK-NEXT:  %[[RESULT:.*]] = simt.mma_wait 0(%[[LAST]])
 // CHECK-NEXT:  scf.yield %[[RESULT]]

@@ -30,7 +30,7 @@ HARMLESS = [
         "masked boxes": (1,),
         "boxes of attention": (1, 2, 3, 4),
         "masked, with a loader": (1,),
-        "loader of attention": (1, 2),
+        "loader of attention": (1, 2, 3),
         "stores": (1,),
         "stores of the same rows, 8 warps": (1,),
         "sums apart": (0, 1),
@@ -238,12 +238,17 @@ HARMLESS = [
     Harmless(["barrier dropped"], "Another barrier follows before any thread awaits a phase.", {
         "boxes of attention": (0,),
     }),
-    Harmless(["products not awaited", "one group of products fewer awaited", "two groups of products fewer awaited"], "The sum is needed behind the wait for a later product, which covers it.", {
-        "loader of attention": (3,),
+    Harmless(["proxy fence dropped"], "Products behind a fence have read what threads wrote, if there is an iteration.", {
+        "loader of attention": (2,),
+    }),
+    Harmless(["product fence dropped"], "No thread writes registers behind the fence of the products in front.", {
+        "loader of attention": (1,),
+    }),
+    Harmless(["products awaited behind the release"], "No product has read the slot that the first iteration releases.", {
+        "loader of attention": (1,),
     }),
     Harmless(["products not committed"], "The products join the next group, which the same wait covers.", {
         "boxes of attention": (0,),
-        "loader of attention": (3,),
     }),
     Harmless(["free for one warp fewer"], "One warp's wait counts for its warpgroup (README of warpsim, limits).", {
         "loader, 2 stages": (1,),
@@ -281,7 +286,7 @@ HARMLESS = [
         "cluster of two axes": (0, 3),
     }),
     Harmless(["phase not awaited"], "The slot of the values is released behind the product of the keys, too.", {
-        "loader of attention": (0, 6),
+        "loader of attention": (0, 4),
     }),
     Harmless(["stores not committed"], "The group would be empty: what was stored before is in groups of its own.", {
         "stores": (0,),

@@ -122,7 +122,7 @@ def attend_masked(
 @pytest.mark.parametrize("is_causal", [False, True])
 def test_masked_iterations(is_causal: bool, setting: Setting, N: int, rng: np.random.Generator) -> None:
     """No iteration without masks, some, and one or more with masks behind them. At an array's end they
-    use one code: two products for the first iteration, and two for the others."""
+    use the loop's code, which has each product once; the last one stands behind it."""
     BM = 16 * setting[0]
     k, v = (torch.from_numpy(rng.normal(size=(N, 64))).half() for _ in range(2))
     q = torch.from_numpy(rng.normal(size=(3 * BM, 64))).half()
@@ -135,4 +135,4 @@ def test_masked_iterations(is_causal: bool, setting: Setting, N: int, rng: np.ra
         score[torch.arange(3 * BM)[:, None] < torch.arange(N)[None, :]] = -float("inf")
     expected = torch.softmax(score * 0.1 * np.log(2), -1) @ v.double()
     torch.testing.assert_close(out.double(), expected, rtol=4e-3, atol=4e-3)
-    assert compiled.asm["ptx"].count("wgmma.commit_group") == (6 if is_causal else 4)
+    assert compiled.asm["ptx"].count("wgmma.commit_group") == (5 if is_causal else 3)
