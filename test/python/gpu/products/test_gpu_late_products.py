@@ -136,3 +136,50 @@ def test_masked_iterations(is_causal: bool, setting: Setting, N: int, rng: np.ra
     expected = torch.softmax(score * 0.1 * np.log(2), -1) @ v.double()
     torch.testing.assert_close(out.double(), expected, rtol=4e-3, atol=4e-3)
     assert compiled.asm["ptx"].count("wgmma.commit_group") == (5 if is_causal else 3)
+
+
+@tw.jit
+def attend_scaled(
+    q, k, v, o, N, scale,
+    FORM: tw.constexpr, BM: tw.constexpr, BN: tw.constexpr, D: tw.constexpr,
+):  # fmt: skip
+    """Attention that masks scores behind the scale, adds the mask to them, or masks the weights as well."""
+    m, n, d = tw.program_id(0) * BM + tw.arange(0, BM), tw.arange(0, BN), tw.arange(0, D)
+    at = m[:, None] * D + d[None, :]
+    query = tw.load(q + at)
+    norm, acc = tw.zeros((BM,), tw.float32), tw.zeros((BM, D), tw.float32)
+    peak = tw.full((BM,), -float("inf"), tw.float32)
+    for start in range(0, N, BN):
+        keys = start + n
+        places, exists, seen = keys[:, None] * D + d[None, :], (keys < N)[:, None], (keys < N)[None, :]
+        score = tw.dot(query, tw.load(k + places, exists, 0.0).T) * scale
+        if FORM == "scores":
+            score = tw.where(seen, score, -float("inf"))
+        if FORM == "added":
+            score += tw.where(seen, 0, -1.0e6)
+        above = tw.maximum(peak, tw.max(tw.where(seen, score, -float("inf")) if FORM == "weights" else score, 1))
+        p = tw.exp2(score - above[:, None])
+        if FORM == "weights":
+            p = tw.where(seen, p, 0.0)
+        factor = tw.exp2(peak - above)
+        norm, peak = norm * factor + tw.sum(p, 1), above
+        acc = tw.dot(p.to(tw.float16), tw.load(v + places, exists, 0.0), acc * factor[:, None])
+    tw.store(o + at, acc / norm[:, None])
+
+
+@pytest.mark.parametrize("N", [64, 100, 333])
+@pytest.mark.parametrize("setting", [(4, 2, "late"), (8, 3, "random")])
+@pytest.mark.parametrize("form", ["scores", "added", "weights"])
+def test_forms_of_masks(form: str, setting: Setting, N: int, rng: np.random.Generator) -> None:
+    """Scales of unknown sign; iterations differ in several values, and use one code."""
+    BM = 16 * setting[0]
+    k, v = (torch.from_numpy(rng.normal(size=(N, 64))).half() for _ in range(2))
+    q = torch.from_numpy(rng.normal(size=(2 * BM, 64))).half()
+    for scale in (0.1, -0.1):
+        out = poisoned(2 * BM, 64, dtype=torch.float32)
+        compiled = launch(
+            attend_scaled, (2,), q, k, v, out, N, scale, FORM=form, BM=BM, BN=64, D=64, setting=setting
+        )
+        expected = torch.softmax(q.double() @ k.double().T * scale * np.log(2), -1) @ v.double()
+        torch.testing.assert_close(out.double(), expected, rtol=4e-3, atol=4e-3)
+        assert compiled.asm["ptx"].count("wgmma.commit_group") == 3
