@@ -199,12 +199,13 @@ static bool fits(LateProduct &found, tile::TargetAttr target) {
          registersIn(found.loop) + registersOf(found.late.getA()) <= registersForTiles(target);
 }
 
-/// Moves products of numbers down to the sums that take them in, up to where they need no register
-/// of their own.
+/// Moves scaled values down to the sums that take the product in: up to there, one of both needs
+/// registers.
 static void sinkIntoSums(scf::ForOp loop) {
   for (auto product : llvm::make_early_inc_range(loop.getBody()->getOps<arith::MulFOp>())) {
     Operation *user = product->hasOneUse() ? *product->user_begin() : nullptr;
-    if (isa_and_nonnull<arith::AddFOp, arith::SubFOp>(user) &&
+    bool isScaled = registersOf(product.getLhs()) == 0 || registersOf(product.getRhs()) == 0;
+    if (isScaled && isa_and_nonnull<arith::AddFOp, arith::SubFOp>(user) &&
         user->getBlock() == product->getBlock())
       product->moveBefore(user);
   }
@@ -292,7 +293,7 @@ void Overlap::startInLaterIterations(scf::ForOp clone, IRMapping &mapping) {
   Location loc = found.late.getLoc();
   SmallVector<Value> results;
   for (MmaAsyncOp product : loop.getBody()->getOps<MmaAsyncOp>())
-    if (product != found.late && !isa<MmaAsyncOp>(*product->user_begin()))
+    if (product != found.late && !llvm::all_of(product->getUsers(), llvm::IsaPred<MmaAsyncOp>))
       results.push_back(product.getResult());
   SmallVector<Value> started =
       llvm::map_to_vector(results, [&](Value value) { return mapping.lookup(value); });
