@@ -1,7 +1,8 @@
 // Counts loops down by one instruction, whose carry the branch takes.
 #include "backend/amd/codegen/LoopBlocks.h"
 #include "backend/amd/codegen/Passes.h"
-#include "llvm/CodeGen/MachineFunctionPass.h"
+#include "backend/codegen/MachinePass.h"
+#include "llvm/CodeGen/MachineFunction.h"
 #include "llvm/CodeGen/MachineInstrBuilder.h"
 #include "llvm/CodeGen/TargetInstrInfo.h"
 #include "llvm/CodeGen/TargetRegisterInfo.h"
@@ -116,28 +117,17 @@ void CountedLoop::rewrite() {
   compare->eraseFromParent();
 }
 
-namespace {
-class BranchOnCarry final : public MachineFunctionPass {
-public:
-  static char ID;
-  BranchOnCarry() : MachineFunctionPass(ID) {}
-  StringRef getPassName() const override { return "Branch on the carry of a loop's count"; }
-  void getAnalysisUsage(AnalysisUsage &usage) const override {
-    usage.setPreservesAll();
-    MachineFunctionPass::getAnalysisUsage(usage);
-  }
-  bool runOnMachineFunction(MachineFunction &function) override {
-    bool isChanged = false;
-    for (MachineBasicBlock &block : function)
-      if (CountedLoop loop(block); loop.isFound()) {
-        loop.rewrite();
-        isChanged = true;
-      }
-    return isChanged;
-  }
-};
-} // namespace
+static bool branchOnCarries(MachineFunction &function) {
+  bool isChanged = false;
+  for (MachineBasicBlock &block : function)
+    if (CountedLoop loop(block); loop.isFound()) {
+      loop.rewrite();
+      isChanged = true;
+    }
+  return isChanged;
+}
 
-char BranchOnCarry::ID = 0;
-
-Pass *tw::amd::createBranchOnCarry() { return new BranchOnCarry(); }
+Pass *tw::amd::createBranchOnCarry() {
+  return tw::makeMachinePass("Branch on the carry of a loop's count", tw::Preserves::Everything,
+                             branchOnCarries);
+}

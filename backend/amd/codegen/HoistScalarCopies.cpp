@@ -1,7 +1,8 @@
 // Moves copies of scalar registers out of loops, behind register allocation.
 #include "backend/amd/codegen/LoopBlocks.h"
 #include "backend/amd/codegen/Passes.h"
-#include "llvm/CodeGen/MachineFunctionPass.h"
+#include "backend/codegen/MachinePass.h"
+#include "llvm/CodeGen/MachineFunction.h"
 #include "llvm/CodeGen/MachineInstrBuilder.h"
 #include "llvm/CodeGen/TargetInstrInfo.h"
 #include "llvm/CodeGen/TargetRegisterInfo.h"
@@ -63,25 +64,12 @@ static bool hoistScalarCopies(MachineBasicBlock &loop) {
   return isChanged;
 }
 
-namespace {
-class HoistScalarCopies final : public MachineFunctionPass {
-public:
-  static char ID;
-  HoistScalarCopies() : MachineFunctionPass(ID) {}
-  StringRef getPassName() const override { return "Hoist copies of scalar registers"; }
-  void getAnalysisUsage(AnalysisUsage &usage) const override {
-    usage.setPreservesAll();
-    MachineFunctionPass::getAnalysisUsage(usage);
-  }
-  bool runOnMachineFunction(MachineFunction &function) override {
-    bool isChanged = false;
-    for (MachineBasicBlock &block : function)
-      isChanged |= hoistScalarCopies(block);
-    return isChanged;
-  }
-};
-} // namespace
-
-char HoistScalarCopies::ID = 0;
-
-Pass *tw::amd::createHoistScalarCopies() { return new HoistScalarCopies(); }
+Pass *tw::amd::createHoistScalarCopies() {
+  return tw::makeMachinePass("Hoist copies of scalar registers", tw::Preserves::Everything,
+                             [](MachineFunction &function) {
+                               bool isChanged = false;
+                               for (MachineBasicBlock &block : function)
+                                 isChanged |= hoistScalarCopies(block);
+                               return isChanged;
+                             });
+}

@@ -1,7 +1,8 @@
 // Puts wide scalar registers together of pairs of words.
 #include "backend/amd/codegen/Passes.h"
+#include "backend/codegen/MachinePass.h"
 #include "llvm/ADT/DenseMap.h"
-#include "llvm/CodeGen/MachineFunctionPass.h"
+#include "llvm/CodeGen/MachineFunction.h"
 #include "llvm/CodeGen/MachineInstrBuilder.h"
 #include "llvm/CodeGen/MachineRegisterInfo.h"
 #include "llvm/CodeGen/TargetInstrInfo.h"
@@ -191,26 +192,15 @@ bool WordJoiner::run() {
   return !sequences.empty();
 }
 
-namespace {
-class JoinScalarWords final : public MachineFunctionPass {
-public:
-  static char ID;
-  JoinScalarWords() : MachineFunctionPass(ID) {}
-  StringRef getPassName() const override { return "Join words of scalar registers"; }
-  void getAnalysisUsage(AnalysisUsage &usage) const override {
-    usage.setPreservesCFG();
-    MachineFunctionPass::getAnalysisUsage(usage);
-  }
-  bool runOnMachineFunction(MachineFunction &function) override {
-    const TargetRegisterInfo &machine = *function.getSubtarget().getRegisterInfo();
-    Indices indices{{indexNamed(machine, "sub0"), indexNamed(machine, "sub1"),
-                     indexNamed(machine, "sub2"), indexNamed(machine, "sub3")},
-                    {indexNamed(machine, "sub0_sub1"), indexNamed(machine, "sub2_sub3")}};
-    return WordJoiner(function, indices).run();
-  }
-};
-} // namespace
+static bool joinScalarWords(MachineFunction &function) {
+  const TargetRegisterInfo &machine = *function.getSubtarget().getRegisterInfo();
+  Indices indices{{indexNamed(machine, "sub0"), indexNamed(machine, "sub1"),
+                   indexNamed(machine, "sub2"), indexNamed(machine, "sub3")},
+                  {indexNamed(machine, "sub0_sub1"), indexNamed(machine, "sub2_sub3")}};
+  return WordJoiner(function, indices).run();
+}
 
-char JoinScalarWords::ID = 0;
-
-Pass *tw::amd::createJoinScalarWords() { return new JoinScalarWords(); }
+Pass *tw::amd::createJoinScalarWords() {
+  return tw::makeMachinePass("Join words of scalar registers", tw::Preserves::ControlFlow,
+                             joinScalarWords);
+}

@@ -1,8 +1,9 @@
 // Merges waits for loads that come back together.
 #include "backend/amd/codegen/Passes.h"
 #include "backend/amd/machine/AmdArch.h"
+#include "backend/codegen/MachinePass.h"
 #include "llvm/ADT/SmallVector.h"
-#include "llvm/CodeGen/MachineFunctionPass.h"
+#include "llvm/CodeGen/MachineFunction.h"
 #include "llvm/CodeGen/TargetInstrInfo.h"
 #include "llvm/CodeGen/TargetSubtargetInfo.h"
 
@@ -180,27 +181,15 @@ bool WaitMerger::run(MachineBasicBlock &block) {
   return isChanged;
 }
 
-namespace {
-class MergeWaits final : public MachineFunctionPass {
-public:
-  static char ID;
-  MergeWaits() : MachineFunctionPass(ID) {}
-  StringRef getPassName() const override { return "Merge waits for loads"; }
-  void getAnalysisUsage(AnalysisUsage &usage) const override {
-    usage.setPreservesAll();
-    MachineFunctionPass::getAnalysisUsage(usage);
-  }
-  bool runOnMachineFunction(MachineFunction &function) override {
-    const TargetSubtargetInfo &subtarget = function.getSubtarget();
-    const tw::AmdArch *arch = tw::findAmdArch(subtarget.getCPU());
-    bool isChanged = false;
-    for (MachineBasicBlock &block : function)
-      isChanged |= WaitMerger(*subtarget.getInstrInfo(), arch ? arch->generation : 0).run(block);
-    return isChanged;
-  }
-};
-} // namespace
+static bool mergeWaits(MachineFunction &function) {
+  const TargetSubtargetInfo &subtarget = function.getSubtarget();
+  const tw::AmdArch *arch = tw::findAmdArch(subtarget.getCPU());
+  bool isChanged = false;
+  for (MachineBasicBlock &block : function)
+    isChanged |= WaitMerger(*subtarget.getInstrInfo(), arch ? arch->generation : 0).run(block);
+  return isChanged;
+}
 
-char MergeWaits::ID = 0;
-
-Pass *tw::amd::createMergeWaits() { return new MergeWaits(); }
+Pass *tw::amd::createMergeWaits() {
+  return tw::makeMachinePass("Merge waits for loads", tw::Preserves::Everything, mergeWaits);
+}

@@ -1,8 +1,9 @@
 // Has LLVM's scheduler begin fewer loads at once in code that loads more than the registers hold.
 #include "backend/amd/codegen/MatrixInstructions.h"
 #include "backend/amd/codegen/Passes.h"
+#include "backend/codegen/MachinePass.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/CodeGen/MachineFunctionPass.h"
+#include "llvm/CodeGen/MachineFunction.h"
 #include "llvm/CodeGen/MachineRegisterInfo.h"
 #include "llvm/CodeGen/TargetSubtargetInfo.h"
 #include "llvm/IR/Module.h"
@@ -35,24 +36,6 @@ void tw::amd::preferClauses(Module &module) {
       function.addFnAttr(kStrategy, kClauses);
 }
 
-namespace {
-/// Reserves registers while LLVM's scheduler runs, or ends that.
-class LimitScheduler final : public MachineFunctionPass {
-public:
-  static char ID;
-  explicit LimitScheduler(bool begins) : MachineFunctionPass(ID), begins(begins) {}
-  StringRef getPassName() const override { return "Limit the scheduler's registers"; }
-  void getAnalysisUsage(AnalysisUsage &usage) const override {
-    usage.setPreservesAll();
-    MachineFunctionPass::getAnalysisUsage(usage);
-  }
-  bool runOnMachineFunction(MachineFunction &machine) override;
-
-private:
-  bool begins;
-};
-} // namespace
-
 /// Returns the vector registers of one word, in order.
 static ArrayRef<MCPhysReg> vectorRegisters(const TargetRegisterInfo &registers) {
   for (const TargetRegisterClass *words : registers.regclasses())
@@ -61,7 +44,8 @@ static ArrayRef<MCPhysReg> vectorRegisters(const TargetRegisterInfo &registers) 
   return {};
 }
 
-bool LimitScheduler::runOnMachineFunction(MachineFunction &machine) {
+/// Reserves registers while LLVM's scheduler runs, or ends that.
+static bool limitScheduler(MachineFunction &machine, bool begins) {
   // Allocation takes some more registers than the scheduler counts: vectors of four need
   // neighbours.
   constexpr unsigned spare = 2;
@@ -79,7 +63,11 @@ bool LimitScheduler::runOnMachineFunction(MachineFunction &machine) {
   return false;
 }
 
-char LimitScheduler::ID = 0;
+static Pass *makeLimit(bool begins) {
+  return tw::makeMachinePass(
+      "Limit the scheduler's registers", tw::Preserves::Everything,
+      [begins](MachineFunction &machine) { return limitScheduler(machine, begins); });
+}
 
-Pass *tw::amd::createLimitScheduler() { return new LimitScheduler(/*begins=*/true); }
-Pass *tw::amd::createUnlimitAllocation() { return new LimitScheduler(/*begins=*/false); }
+Pass *tw::amd::createLimitScheduler() { return makeLimit(/*begins=*/true); }
+Pass *tw::amd::createUnlimitAllocation() { return makeLimit(/*begins=*/false); }

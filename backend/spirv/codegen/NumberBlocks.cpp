@@ -1,9 +1,10 @@
 // Numbers of blocks that no earlier function had. LLVM 22 keeps the labels of blocks by the address
 // of their function and their number for as long as the process lives (SPIRVModuleAnalysis, static
 // MAI): a later function in the same place would get labels that are other values' in its module.
+#include "backend/codegen/MachinePass.h"
 #include "backend/spirv/codegen/Passes.h"
 #include "llvm/ADT/DenseMap.h"
-#include "llvm/CodeGen/MachineFunctionPass.h"
+#include "llvm/CodeGen/MachineFunction.h"
 
 using namespace tw;
 
@@ -13,7 +14,7 @@ static llvm::DenseMap<const void *, unsigned> &firstNumbers() {
   return numbers;
 }
 
-static void numberBlocks(llvm::MachineFunction &function) {
+static bool numberBlocks(llvm::MachineFunction &function) {
   unsigned &first = firstNumbers()[&function];
   while (function.getNumBlockIDs() < first)
     function.addToMBBNumbering(nullptr);
@@ -22,20 +23,9 @@ static void numberBlocks(llvm::MachineFunction &function) {
     block.setNumber(int(function.addToMBBNumbering(&block)));
   }
   first = function.getNumBlockIDs();
+  return true;
 }
 
-namespace {
-struct NumberBlocks final : llvm::MachineFunctionPass {
-  static char ID;
-  NumberBlocks() : MachineFunctionPass(ID) {}
-  llvm::StringRef getPassName() const override { return "Number blocks"; }
-  bool runOnMachineFunction(llvm::MachineFunction &function) override {
-    numberBlocks(function);
-    return true;
-  }
-};
-} // namespace
-
-char NumberBlocks::ID = 0;
-
-llvm::Pass *tw::spirv::createNumberBlocks() { return new NumberBlocks; }
+llvm::Pass *tw::spirv::createNumberBlocks() {
+  return makeMachinePass("Number blocks", Preserves::Nothing, numberBlocks);
+}
