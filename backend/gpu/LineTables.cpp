@@ -75,11 +75,12 @@ Location ScopeTable::placeOf(const SourceSpan &span, LLVM::DISubprogramAttr scop
   return FusedLoc::get(context, {place}, scope);
 }
 
-/// Returns true if a file is part of the language's own libraries, which are written in the language
-/// too.
+/// Returns true if a file is part of the language's own libraries, which are written in the
+/// language too.
 static bool isOfLibrary(StringRef path) {
   StringRef folder = llvm::sys::path::parent_path(path);
-  return folder.ends_with("tilewright/language") || folder.ends_with("tilewright/libdevice");
+  return folder.ends_with("tilewright/language") || folder.ends_with("tilewright/library") ||
+         folder.ends_with("tilewright/libdevice");
 }
 
 Location ScopeTable::convert(Location location) {

@@ -35,15 +35,14 @@ from .launch.devices import synchronize as synchronize
 from .launch.jit import JITFunction as JITFunction
 from .launch.jit import jit as jit
 from .launch import tiers as _tiers
-from .launch.tensor_class import Tensor as Tensor
+from .library.tensors import Tensor as Tensor
 from .native import knobs as knobs
 from .native import targets as targets
 from .native.knobs import freeze as freeze
 from .native.version import __version__ as __version__
 
+from .library import *  # noqa: E402, F403 (what is written in the language)
 from .language import *  # noqa: E402, F403 (the language's names are the package's)
-# A handler of a signal may launch while a launch would import it: it would find half of it.
-from .language.methods import METHODS as _METHODS  # noqa: F401 # pyright: ignore[reportUnusedImport]
 
 
 def _make_tiers(function: JITFunction, hot_launches: int, most_exact: int) -> _tiers.Tiers:

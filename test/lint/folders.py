@@ -27,6 +27,7 @@ PARTS = {
     "capture": "core",
     "compile": "core",
     "launch": "core",
+    "library": "library",
     "tuning": "tools",
     "analysis": "tools",
     "testing": "tools",
@@ -41,9 +42,10 @@ PARTS = {
 }
 MAY_IMPORT = {
     "core": {"core"},
-    "tools": {"core", "tools"},
-    "compat": {"core", "tools", "compat", "face"},
-    "face": {"core", "tools", "compat", "face"},
+    "library": {"core", "library"},
+    "tools": {"core", "library", "tools"},
+    "compat": {"core", "library", "tools", "compat", "face"},
+    "face": {"core", "library", "tools", "compat", "face"},
 }
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from . import prebuilt, record
 from .source import Place
 
-_FOLDERS = ("language", "libdevice")
+_FOLDERS = ("language", "library", "libdevice")
 _DECORATORS = ("library_function", "library_method")
 
 

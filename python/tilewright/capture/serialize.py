@@ -290,11 +290,9 @@ class Capture:
         return any(f'"{name}"' in text for text in texts)
 
     def _add_methods(self, attributes: dict[str, None], methods: dict[str, Json]) -> None:
-        from ..language.methods import METHODS
-
         for name in attributes:
-            if name in METHODS and name not in methods:
-                encoded = self.function(METHODS[name])
+            if name in marks.METHODS and name not in methods:
+                encoded = self.function(marks.METHODS[name])
                 assert encoded is not None  # a library function can always be inlined
                 methods[name] = encoded
 

@@ -7,33 +7,19 @@ also `tilewright.triton.language` for kernels that come from Triton.
 # pyright: reportWildcardImportFromLibrary=false
 from __future__ import annotations
 
+import sys
 from builtins import tuple
 from collections.abc import Callable, Mapping
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from . import (
-    descriptors,
-    dtypes,
-    elementwise,
-    library,
-    math,
-    memory,
-    random,
-    scaled,
-    sorting,
-    target_info,
-    tile,
-)
+from . import descriptors, dtypes, elementwise, memory, target_info, tile
 from .aggregates import aggregate
 from .descriptors import *  # noqa: F403
 from .dtypes import *  # noqa: F403
 from .elementwise import *  # noqa: F403
-from .library import *  # noqa: F403
 from .marks import builtin, constexpr_function, library_function
 from .memory import *  # noqa: F403
-from .random import *  # noqa: F403
-from .scaled import *  # noqa: F403
-from .sorting import *  # noqa: F403
 from .static import constexpr, constexpr_type, tuple_type
 from .tile import *  # noqa: F403
 from .unsupported import UNSUPPORTED
@@ -55,20 +41,24 @@ else:
 
 __all__ = [
     "UNSUPPORTED", "aggregate", "builtin", "constexpr", "constexpr_function", "constexpr_type",
-    "library_function", "math", "random", "target_info", "tuple", "tuple_type",
+    "library_function", "target_info", "tuple", "tuple_type",
 ]  # fmt: skip
 __all__ += descriptors.__all__
 __all__ += dtypes.__all__
 __all__ += elementwise.__all__
-__all__ += library.__all__
 __all__ += memory.__all__
-__all__ += random.__all__
-__all__ += scaled.__all__
-__all__ += sorting.__all__
 __all__ += tile.__all__
 
 
 _LATER: dict[str, Callable[[str], Any]] = {}
+
+
+def add_names(names: Mapping[str, Any], modules: Mapping[str, ModuleType]) -> None:
+    """Give the language names that are defined above it, and modules as if they were its own."""
+    globals().update(names)
+    __all__.extend(names)
+    sys.modules.update({f"{__name__}.{name}": module for name, module in modules.items()})
+    globals().update(modules)
 
 
 def add_later(names: Mapping[str, Callable[[str], Any]]) -> None:

@@ -48,7 +48,7 @@ _ALIASES = {"tilewright": "tw", "tilewright.language": "tl", "tilewright.triton.
 def is_of_language(module: str) -> bool:
     """Whether kernels take names from a module of this package."""
     return module == "tilewright" or module.startswith(
-        ("tilewright.language", "tilewright.libdevice", "tilewright.triton.language")
+        ("tilewright.language", "tilewright.library", "tilewright.libdevice", "tilewright.triton.language")
     )
 
 

@@ -291,10 +291,9 @@ class tensor:  # noqa: N801
         def __ne__(self, other: Any) -> tensor: ...  # pyright: ignore
         def __index__(self) -> int: ...
 
-        from .library import argmax, argmin, cumprod, cumsum, flip, histogram, item, logical_and
-        from .library import logical_or, max, min, ravel, reduce_or, sigmoid, softmax, squeeze
-        from .library import sum, unsqueeze, xor_sum
-        from .sorting import sort, topk
+        from .methods import argmax, argmin, cumprod, cumsum, flip, histogram, item, logical_and
+        from .methods import logical_or, max, min, ravel, reduce_or, sigmoid, softmax, sort
+        from .methods import squeeze, sum, topk, unsqueeze, xor_sum
         from .tile import associative_scan, broadcast_to, cast, expand_dims, gather, permute, reduce
         from .tile import cast as to, reshape, split, trans, view
 

@@ -90,12 +90,11 @@ class LibraryFunction:
     __name__: str
     __qualname__: str
     fn: Callable[..., Any]
-    is_method: bool
 
-    def __init__(self, fn: Callable[..., Any], is_method: bool = False) -> None:
+    def __init__(self, fn: Callable[..., Any]) -> None:
         # As functools.update_wrapper, which takes longer: `import tilewright` makes hundreds.
         self.__dict__.update(
-            fn.__dict__, fn=fn, is_method=is_method, __wrapped__=fn, __module__=fn.__module__,
+            fn.__dict__, fn=fn, __wrapped__=fn, __module__=fn.__module__,
             __name__=fn.__name__, __qualname__=fn.__qualname__, __doc__=fn.__doc__,
         )  # fmt: skip
 
@@ -118,20 +117,14 @@ def named_function(function: Callable[P, R], name: str, text: str) -> Callable[P
     return cast("Callable[P, R]", made)
 
 
+# What `tile.name(...)` may mean beside the builtins.
+METHODS: dict[str, LibraryFunction] = {}
+
+
 def library_method(function: Callable[P, R]) -> Callable[P, R]:
     """Mark a function written in the language that is a method of its first argument, too."""
-    return cast("Callable[P, R]", LibraryFunction(function, is_method=True))
-
-
-def library_functions(module: dict[str, Any]) -> dict[str, LibraryFunction]:
-    """The functions that a module's `globals()` define in the language, under public names."""
-    return {
-        name: value
-        for name, value in module.items()
-        if isinstance(value, LibraryFunction)
-        and value.fn.__module__ == module["__name__"]
-        and not name.startswith("_")
-    }
+    method = METHODS[function.__name__] = LibraryFunction(function)
+    return cast("Callable[P, R]", method)
 
 
 def constexpr_function(function: Callable[P, R]) -> Callable[P, R]:

@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 from .dtypes import int32, int64, tensor
-from .library import _or
 from .machine import machine_clock
 from .marks import builtin, library_function, library_method
 from .static import constexpr
@@ -164,6 +163,11 @@ def atomic_store(
 
     `sem` is "release" (the default) or "relaxed"; `scope` as for `atomic_add`.
     """
+
+
+@library_function
+def _or(a, b):
+    return a | b
 
 
 @library_function

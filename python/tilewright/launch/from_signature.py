@@ -117,10 +117,8 @@ class FromSignature:
         for parameter in self.parameters:
             if parameter.name in signature:
                 entry = entries[parameter.name]
-                if parameter.is_tensor and isinstance(entry[1], Parts):
-                    from .tensors import as_tensor
-
-                    as_tensor(entry[1], entry[1].constant)
+                if parameter.array_class and isinstance(entry[1], Parts):
+                    parameter.array_class.described(entry[1], entry[1].constant)
                 facts.append(entry[0])
                 bits.append(entry[1])
                 values.append(None)

@@ -17,7 +17,7 @@ from ..compile import Options
 from ..compile.options import COMPILED
 from ..native.errors import LaunchError, UnsupportedError, nearest
 from ..language import dtypes, static
-from .parts import IS_TENSOR
+from .parts import ARRAY_CLASS, ArrayClass
 from ..language.sizes import bucket
 from .options import OPTIONS, check_option
 
@@ -37,7 +37,7 @@ class Parameter(NamedTuple):
     drops_alignment: bool  # do_not_specialize_on_alignment
     is_exact: bool = False  # specialize="shape": the binary knows the values of integers
     is_exact_when_hot: bool = False  # specialize="tiered": so do binaries for integers that come often
-    is_tensor: bool = False  # annotated tw.Tensor: passed with its shape and strides
+    array_class: ArrayClass | None = None  # annotated tw.Tensor: passed with its shape and strides
     steps: bucket | None = None  # where a launch gives none: the size for another argument
 
     NO_DEFAULT = inspect.Parameter.empty
@@ -79,14 +79,12 @@ class Parameter(NamedTuple):
         if self.is_constant:
             return read_constant
         is_plain = not (self.annotated_type or self.drops_facts or self.drops_alignment)
-        is_plain = is_plain and not (self.is_exact or self.is_tensor)
+        is_plain = is_plain and not (self.is_exact or self.array_class)
         return read_argument if is_plain else self._read
 
     def _read(self, value: Any) -> Reading:
-        if self.is_tensor and value is not None:
-            from .tensors import read_tensor
-
-            facts, bits = read_tensor(value)
+        if self.array_class and value is not None:
+            facts, bits = self.array_class.read(value)
         else:
             facts, bits = read_argument(value)
         if isinstance(bits, Parts):
@@ -179,7 +177,7 @@ def parameters_of(
                 name=entry.name,
                 num=index,
                 is_constant=_is_constexpr(annotation),
-                is_tensor=hasattr(annotation, IS_TENSOR),
+                array_class=getattr(annotation, ARRAY_CLASS, None),
                 default=_MISSING if isinstance(entry.default, bucket) else entry.default,
                 steps=entry.default if isinstance(entry.default, bucket) else None,
                 is_positional=entry.kind is not entry.KEYWORD_ONLY,

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any, cast
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple, cast
 
 from ..capture.values import Part
 from ..language.marks import AGGREGATE
-from .arguments import Parts
+from .arguments import Parts, Reading
 
-# The attribute of `tw.Tensor`, by which it is known without an import of the class.
-IS_TENSOR = "__tilewright_tensor__"
+
+
+class ArrayClass(NamedTuple):
+    """How a class that annotates a parameter, as `tw.Tensor`, makes several arguments of an array."""
+
+    read: Callable[[Any], Reading]  # reads an argument
+    described: Callable[[Parts, Any], Parts]  # takes an entry of a signature; raises ValueError
+
+
+# The attribute of such a class that has them.
+ARRAY_CLASS = "__tilewright_array_class__"
 
 
 def spread_parts(
@@ -50,7 +59,7 @@ def entry_of(constant: Any, parts: Sequence[Any]) -> Any:
     if isinstance(constant, Part):
         return str(parts[constant.index])
     items: Any = constant
-    if hasattr(cast(object, type(constant)), IS_TENSOR):
+    if hasattr(cast(object, type(constant)), ARRAY_CLASS):
         items = tuple(vars(constant).values())
     if not isinstance(items, tuple) or hasattr(cast(object, items), "_fields"):
         return None

@@ -10,7 +10,7 @@ from ..language.dtypes import float32, float64, int32, tensor
 from ..language.elementwise import abs, cbrt, fma, sqrt
 from ..language.elementwise import pow as _pow
 from ..language.marks import library_function
-from ..language.math import INFINITY
+from ..library.math import INFINITY
 from ..language.static import constexpr
 from ..language.tile import Value, cast, div_rn, maximum, minimum, static_assert, to_tensor, where
 from .rounding import (

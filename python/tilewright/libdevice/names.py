@@ -8,7 +8,7 @@ from ..language.elementwise import *  # noqa: F403
 from ..language.elementwise import abs, cos, fma, log2, log10, rint, sin, tan, tanh
 from ..language.elementwise import pow as _pow
 from ..language.marks import builtin_alias
-from ..language.math import fast_dividef, fast_expf, fast_logf, finitef, isinf, isnan
+from ..library.math import fast_dividef, fast_expf, fast_logf, finitef, isinf, isnan
 from ..language.tile import div_rn, maximum, minimum, umulhi
 from . import conversions, directed, floats, functions, integers
 from .conversions import *  # noqa: F403

@@ -15,7 +15,7 @@ from __future__ import annotations
 from ..language.dtypes import float32, float64, int32, int64, tensor
 from ..language.elementwise import abs, ceil, floor, fma, rint, sqrt, trunc
 from ..language.marks import library_function
-from ..language.math import INFINITY
+from ..library.math import INFINITY
 from ..language.static import constexpr
 from ..language.tile import (
     Value,

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from ..language.dtypes import float32, float64, int32, tensor, uint64
 from ..language.elementwise import abs, copysign, cos, erfc, exp, fma, log, pow, rint, sin, sqrt
-from ..language.library import max as largest_of
+from ..library.tiles import max as largest_of
 from ..language.marks import library_function
 from .rounding import INFINITY
 from .special_tables import (

@@ -4,13 +4,13 @@
 # pyright: basic, reportOperatorIssue=false, reportReturnType=false
 from __future__ import annotations
 
-from . import elementwise
-from .dtypes import tensor
-from .elementwise import *  # noqa: F403
-from .elementwise import abs, exp, log
-from .marks import builtin_alias, library_function
-from .static import constexpr
-from .tile import Value, cdiv, clamp, div_rn, fdiv, maximum, minimum, umulhi
+from ..language import elementwise
+from ..language.dtypes import tensor
+from ..language.elementwise import *  # noqa: F403
+from ..language.elementwise import abs, exp, log
+from ..language.marks import builtin_alias, library_function
+from ..language.static import constexpr
+from ..language.tile import Value, cdiv, clamp, div_rn, fdiv, maximum, minimum, umulhi
 
 INFINITY = constexpr(float("inf"))
 

@@ -9,11 +9,11 @@ A number depends on (seed, offset) only, so any program can draw any part of a s
 # pyright: reportAttributeAccessIssue=false, reportGeneralTypeIssues=false, reportReturnType=false
 from __future__ import annotations
 
-from .dtypes import int32, int64, tensor, uint32, uint64
-from .elementwise import cos, log, sin, sqrt
-from .marks import library_function
-from .static import constexpr
-from .tile import Value, maximum, static_assert, static_range, to_tensor, umulhi, where
+from ..language.dtypes import int32, int64, tensor, uint32, uint64
+from ..language.elementwise import cos, log, sin, sqrt
+from ..language.marks import library_function
+from ..language.static import constexpr
+from ..language.tile import Value, maximum, static_assert, static_range, to_tensor, umulhi, where
 
 N_ROUNDS_DEFAULT = constexpr(10)
 

@@ -20,7 +20,7 @@ happen, or is NaN, the elements are multiplied one by one in float32, and their 
 from __future__ import annotations
 
 from ..native.targets import device_named
-from .dtypes import (
+from ..language.dtypes import (
     bfloat16,
     dtype,
     float8e4nv,
@@ -32,11 +32,11 @@ from .dtypes import (
     uint8,
     uint32,
 )
-from .library import max
-from .machine import compiled_for
-from .marks import builtin, constexpr_function, library_function
-from .static import constexpr
-from .tile import (
+from .tiles import max
+from ..language.machine import compiled_for
+from ..language.marks import builtin, constexpr_function, library_function
+from ..language.static import constexpr
+from ..language.tile import (
     arange,
     broadcast_to,
     dot,

@@ -6,13 +6,13 @@
 # pyright: reportAttributeAccessIssue=false, reportGeneralTypeIssues=false, reportReturnType=false
 from __future__ import annotations
 
-from .dtypes import int16, int32, int64, int8, tensor
-from .library import _exclusive_or
-from .machine import compiled_for
-from .marks import library_function, library_method
-from .sizes import next_power_of_2
-from .static import OptionalAxis, constexpr
-from .tile import (
+from ..language.dtypes import int16, int32, int64, int8, tensor
+from .tiles import _exclusive_or
+from ..language.machine import compiled_for
+from ..language.marks import library_function, library_method
+from ..language.sizes import next_power_of_2
+from ..language.static import OptionalAxis, constexpr
+from ..language.tile import (
     arange,
     broadcast_to,
     expand_dims,

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from .. import language as tw
-from .jit import jit
+from ..launch.jit import jit
 
 
 @jit
@@ -69,7 +69,3 @@ class Tensor:
         written. The value is converted to the array's type."""
         pointers, mask = _reach(self, at, value.shape)
         tw.store(pointers, value, mask=mask)
-
-
-# By which a parameter's annotation is known without an import of the class.
-setattr(Tensor, "__tilewright_tensor__", True)

@@ -7,9 +7,9 @@ from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 from ..capture.values import Part
-from .arguments import ArgumentProblem, Parts, Reading, read_argument
+from ..launch.arguments import ArgumentProblem, Parts, Reading, read_argument
 from ..compile.facts import Facts
-from .parts import renumbered
+from ..launch.parts import ARRAY_CLASS, ArrayClass, renumbered
 from .tensor_class import Tensor
 
 
@@ -97,3 +97,6 @@ def _as_numpy(array: Any) -> Any:
             f"a {type(array).__qualname__} does not tell its shape and strides ({error})",
             "pass a torch tensor or a NumPy array",
         ) from None
+
+
+setattr(Tensor, ARRAY_CLASS, ArrayClass(read_tensor, as_tensor))

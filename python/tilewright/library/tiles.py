@@ -11,12 +11,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from .dtypes import dtype, float32, int32, int64, tensor, uint32
-from .elementwise import exp
-from .marks import library_function, library_method
-from .static import Axis, OptionalAxis, constexpr
-from .machine import checks_overflow
-from .tile import (
+from ..language.dtypes import dtype, float32, int32, int64, tensor, uint32
+from ..language.elementwise import exp
+from ..language.marks import library_function, library_method
+from ..language.static import Axis, OptionalAxis, constexpr
+from ..language.machine import checks_overflow
+from ..language.memory import _or
+from ..language.tile import (
     PropagateNan,
     Shape,
     Value,
@@ -70,11 +71,6 @@ def _multiply(a, b):
 @library_function
 def _exclusive_or(a, b):
     return a ^ b
-
-
-@library_function
-def _or(a, b):
-    return a | b
 
 
 @library_function

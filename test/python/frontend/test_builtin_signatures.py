@@ -16,9 +16,9 @@ import numpy as np
 import pytest
 
 import tilewright as tw
-from tilewright import language
+from tilewright import language, library
 from tilewright.language import marks
-from tilewright.language.methods import METHODS
+from tilewright.language.marks import METHODS
 
 # Classes of values, which a kernel names and does not call.
 _TYPES = {"tensor", "block_type", "tensor_descriptor", "tensor_descriptor_type"}
@@ -53,8 +53,9 @@ def text_of(face: Any, first: str = "") -> str:
 def stubs() -> dict[str, set[str]]:
     """What every Python name of each builtin shows; descriptors' methods as the frontend names them."""
     shown: dict[str, set[str]] = {}
-    for module in pkgutil.iter_modules(language.__path__):
-        for value in vars(importlib.import_module(f"{language.__name__}.{module.name}")).values():
+    packages = [(f"{package.__name__}.", package.__path__) for package in (language, library)]
+    for module in (module for prefix, path in packages for module in pkgutil.iter_modules(path, prefix)):
+        for value in vars(importlib.import_module(module.name)).values():
             mark = getattr(value, marks.BUILTIN, None)
             is_face = inspect.isfunction(value) or inspect.isclass(value)
             if is_face and isinstance(mark, str) and mark not in _TYPES and ":" not in mark:

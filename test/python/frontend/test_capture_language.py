@@ -14,8 +14,7 @@ from tilewright import language as tw
 from tilewright.language import dtypes, elementwise, libdevice
 from tilewright.language.element_types import ELEMENT_TYPES
 from tilewright.libdevice import floats, functions, integers
-from tilewright.language.methods import METHODS
-from tilewright.language.marks import library_functions
+from tilewright.language.marks import METHODS, LibraryFunction
 
 
 def test_element_types_are_the_rows_of_the_compiler():
@@ -29,7 +28,8 @@ def test_element_types_are_the_rows_of_the_compiler():
 ])  # fmt: skip
 def test_functions_of_the_library_are_exported(module: Any):
     only_methods = {"logical_and", "logical_or"}  # as in Triton
-    defined = set(library_functions(vars(module))) - only_methods
+    made = {name: value for name, value in vars(module).items() if isinstance(value, LibraryFunction)}
+    defined = {n for n, f in made.items() if f.fn.__module__ == module.__name__ and n[0] != "_"} - only_methods
     assert defined and not defined - set(module.__all__)
 
 

@@ -77,7 +77,7 @@ def test_edited_library_is_captured_from_its_text(package: Path):
     run(package, "-m", "tilewright.capture.prebuild", str(package / Path(prebuilt.FILE).name))
     from_records, found = digests(package)
     assert found and from_records == from_text
-    source = package / "language" / "library.py"
+    source = package / "library" / "tiles.py"
     text = source.read_text()
     changed = text.replace("def _add(a, b):\n    return a + b", "def _add(a, b):\n    return b + a")
     assert changed != text

@@ -279,4 +279,4 @@ def test_a_pass_blames_the_call_of_a_function_of_the_library() -> None:
         run("tw.store(out, tw.sum(tw.zeros([1024, 1024], tw.float32)))", device="sim:sm_80")
     places = re.findall(r"(?:-->|:::) (\S+?):\d+", caught.value.rendered)
     assert "<exec" in caught.value.rendered.splitlines()[1]
-    assert any(place.endswith("library.py") for place in places)
+    assert any(place.endswith("tiles.py") for place in places)

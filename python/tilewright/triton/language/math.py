@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tilewright.language.math import *  # noqa: F403 (the same names)
+from tilewright.library.math import *  # noqa: F403 (the same names)
 
 from ..absent import names_of
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tilewright.language import constexpr
-from tilewright.language.random import *  # noqa: F403 (the same names)
+from tilewright.library.random import *  # noqa: F403 (the same names)
 
 from ..absent import names_of
 

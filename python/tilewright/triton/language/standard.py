@@ -5,20 +5,20 @@ from __future__ import annotations
 from tilewright import language
 from tilewright.language import *  # noqa: F403 (the same names)
 from tilewright.language import constexpr_function
-from tilewright.language.library import _add as _sum_combine
-from tilewright.language.library import _exclusive_or as _xor_combine
-from tilewright.language.library import _larger as _elementwise_max
-from tilewright.language.library import _larger_at as _argmax_combine
-from tilewright.language.library import _larger_at_any as _argmax_combine_tie_break_fast
-from tilewright.language.library import _larger_at_left as _argmax_combine_tie_break_left
-from tilewright.language.library import _larger_or_nan as _elementwise_max_propagate_nan
-from tilewright.language.library import _multiply as _prod_combine
-from tilewright.language.library import _or as _or_combine
-from tilewright.language.library import _smaller as _elementwise_min
-from tilewright.language.library import _smaller_at as _argmin_combine
-from tilewright.language.library import _smaller_at_any as _argmin_combine_tie_break_fast
-from tilewright.language.library import _smaller_at_left as _argmin_combine_tie_break_left
-from tilewright.language.library import _smaller_or_nan as _elementwise_min_propagate_nan
+from tilewright.library.tiles import _add as _sum_combine
+from tilewright.library.tiles import _exclusive_or as _xor_combine
+from tilewright.library.tiles import _larger as _elementwise_max
+from tilewright.library.tiles import _larger_at as _argmax_combine
+from tilewright.library.tiles import _larger_at_any as _argmax_combine_tie_break_fast
+from tilewright.library.tiles import _larger_at_left as _argmax_combine_tie_break_left
+from tilewright.library.tiles import _larger_or_nan as _elementwise_max_propagate_nan
+from tilewright.library.tiles import _multiply as _prod_combine
+from tilewright.library.tiles import _or as _or_combine
+from tilewright.library.tiles import _smaller as _elementwise_min
+from tilewright.library.tiles import _smaller_at as _argmin_combine
+from tilewright.library.tiles import _smaller_at_any as _argmin_combine_tie_break_fast
+from tilewright.library.tiles import _smaller_at_left as _argmin_combine_tie_break_left
+from tilewright.library.tiles import _smaller_or_nan as _elementwise_min_propagate_nan
 
 from ..absent import names_of
 
