@@ -1,10 +1,10 @@
 """`make surface`: every feature that kernels in public repositories use, and whether it works here.
 
 rows.tsv has the features of 5,890 kernels with the number of kernels (or files) that use each; a program
-exercises each one on cpu, reference and sim:sm_80 and checks its numbers. expected.tsv says what worked;
-the command fails where one of those no longer does, or where any gives wrong numbers.
+exercises each one on cpu, reference and sim:sm_80 and checks its numbers. refused.tsv has those that some
+device refuses; the command fails where any other one does not work, or gives wrong numbers.
 
-`surface.py --accept` rewrites expected.tsv; `--only TEXT` runs rows whose name contains it; `--every N`
+`surface.py --accept` rewrites refused.tsv; `--only TEXT` runs rows whose name contains it; `--every N`
 runs each Nth row.
 """
 
@@ -30,11 +30,12 @@ import tiles  # noqa: E402, F401
 import whole_kernels  # noqa: E402, F401
 
 DEVICES = ("cpu", "reference", "sim:sm_80")
-EXPECTED = FOLDER / "expected.tsv"
+REFUSED = FOLDER / "refused.tsv"
 # Rows of other kinds that are names of the host.
 OTHERS_OF_THE_HOST = (
     "triton.profiler", "triton.tools.ragged_tma", "dec:@triton._filecheck.filecheck_test",
 )  # fmt: skip
+_FINE = ("works", "not a feature")
 Row = tuple[int, str, str]  # (count, category, feature)
 
 
@@ -54,9 +55,9 @@ def rows() -> list[Row]:
     return table
 
 
-def expected() -> dict[str, list[str]]:
-    """Feature -> for each device whether it "works" or is "refused"."""
-    lines = EXPECTED.read_text().splitlines()[1:] if EXPECTED.exists() else []
+def refused() -> dict[str, list[str]]:
+    """Feature -> for each device whether it "works" or is "refused", of features that not all have."""
+    lines = REFUSED.read_text().splitlines()[1:]
     return {line.split("\t")[0]: line.split("\t")[1:] for line in lines}
 
 
@@ -80,12 +81,12 @@ def short(result: str) -> str:
 
 
 def problems_of(feature: str, results: list[str], before: dict[str, list[str]]) -> list[str]:
-    """What fails the command: wrong numbers, and what worked before and does not now."""
-    then = before.get(feature, [""] * len(DEVICES))
+    """What fails the command: wrong numbers, and what is not known to be refused and does not work."""
+    then = before.get(feature, ["works"] * len(DEVICES))
     return [
         f"{feature} on {device}: {result}"
         for device, result, known in zip(DEVICES, results, then)
-        if short(result) == "wrong" or (known == "works" and result != "works")
+        if short(result) == "wrong" or (known == "works" and short(result) not in _FINE)
     ]
 
 
@@ -98,7 +99,7 @@ def main() -> int:
     options = parser.parse_args()
     print(f"seed {options.seed}")
     chosen = [row for row in rows() if options.only in row[2]][:: options.every]
-    before, results, problems = expected(), {}, []
+    before, results, problems = refused(), {}, []
     for count, category, feature in chosen:
         found = results[feature] = run_row(feature, options.seed)
         words = found[0] if len({*found}) == 1 else "; ".join(
@@ -111,10 +112,10 @@ def main() -> int:
 
 
 def accept(known: dict[str, list[str]]) -> None:
-    """Write what works now, in the order of the table."""
+    """Write what is refused now, in the order of the table."""
     lines = ["\t".join(("feature", *DEVICES))]
-    lines += ["\t".join((feature, *known[feature])) for _, _, feature in rows() if feature in known]
-    EXPECTED.write_text("\n".join(lines) + "\n")
+    lines += ["\t".join((feature, *known[feature])) for _, _, feature in rows() if "refused" in known.get(feature, ())]
+    REFUSED.write_text("\n".join(lines) + "\n")
 
 
 def summarize(chosen: list[Row], results: dict[str, list[str]], problems: list[str]) -> int:
