@@ -35,6 +35,14 @@ COMPILE_GOAL, INSTRUCTIONS_GOAL, REGISTERS_GOAL = 0.4, 1.0, 1.1
 WHOLE = ("add", "softmax")
 
 
+def in_lines(document: Any, levels: int = 3, indent: str = "") -> str:
+    """JSON whose outer levels have a line for each name, and all that is within these one line."""
+    if not levels or not isinstance(document, dict):
+        return json.dumps(document)
+    rows = [f"{indent} {json.dumps(k)}: {in_lines(v, levels - 1, indent + ' ')}" for k, v in document.items()]
+    return "{\n" + ",\n".join(rows) + f"\n{indent}}}"
+
+
 @dataclass
 class Code:
     """What one side made of one kernel."""
@@ -197,7 +205,7 @@ def report(arch: int, turns: int, repetitions: int, write: bool) -> str:
             },
         }
         RESULTS.parent.mkdir(exist_ok=True)
-        RESULTS.write_text(json.dumps(document, indent=1) + "\n")
+        RESULTS.write_text(in_lines(document) + "\n")
         RESULTS.with_suffix(".md").write_text(f"{head}\n\n{table(codes, peer, {})}\n")
     return "\n\n".join((head, table(codes, peer, figures(arch)), stage_lines(codes)))
 

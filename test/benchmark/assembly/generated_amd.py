@@ -10,7 +10,6 @@ compiles in processes of its own, which take turns. Where Triton is not installe
 from __future__ import annotations
 
 import argparse
-import json
 import math
 import pathlib
 import tempfile
@@ -141,7 +140,7 @@ def report(archs: list[str], turns: int, repetitions: int, write: bool) -> str:
     text = "\n\n".join(texts)
     if write:
         RESULTS.parent.mkdir(exist_ok=True)
-        RESULTS.write_text(json.dumps(document, indent=1) + "\n")
+        RESULTS.write_text(generated.in_lines(document, levels=4) + "\n")
         RESULTS.with_suffix(".md").write_text(text + "\n")
     return text
 

@@ -23,6 +23,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import sass
+from generated import in_lines
 from hopper_rows import EPILOGUES, FORMS, ROWS, Row
 
 FOLDER = pathlib.Path(__file__).resolve().parent
@@ -289,7 +290,7 @@ def report(turns: int, write: bool, wanted: str = "") -> str:
             }
             for name, sides in codes.items()
         }
-        RESULTS.write_text(json.dumps({"versions": versions, "rows": rows}, indent=1) + "\n")
+        RESULTS.write_text(in_lines({"versions": versions, "rows": rows}) + "\n")
         RESULTS.with_suffix(".md").write_text(text + "\n")
         write_summary(codes)
     return text

@@ -150,6 +150,14 @@ def code(to_ptx_ms: float, loops: list[int], registers: int) -> generated.Code:
     return generated.Code(to_ptx_ms, {"llvm": 1.0}, 100, loops, registers, 0)
 
 
+def test_results_have_a_line_for_each_side() -> None:
+    document = {"sm": {"versions": {"a": "1"}, "kernels": {"add": {"loops": [1, 2], "ms": {"llvm": 1.0}}}}}
+    text = generated.in_lines(document)
+    assert json.loads(text) == document
+    assert '    "add": {"loops": [1, 2], "ms": {"llvm": 1.0}}' not in text  # three levels, then one line
+    assert '   "add": {"loops": [1, 2], "ms": {"llvm": 1.0}}' in text.splitlines()
+
+
 def test_generated_code_meets_each_goal_by_itself() -> None:
     rows = generated.rows_of("layer_norm", code(4.0, [10, 21], 44), code(10.0, [10, 20], 40))
     outcomes = {row[1]: row[4] for row in rows}
