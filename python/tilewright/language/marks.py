@@ -56,31 +56,27 @@ def builtin_alias(name: str, target: Callable[P, R]) -> Callable[P, R]:
     return outside
 
 
-def unsupported(name: str, hint: str) -> Callable[..., Any]:
-    """A known name that is not implemented: using it is an UnsupportedError with this hint."""
-
-    def outside(*args: object, **kwargs: object) -> NoReturn:
-        del args, kwargs
-        refuse_outside_kernel(name)
-
-    outside.__name__ = outside.__qualname__ = name
-    outside.__doc__ = f"Not implemented. {hint}"
-    setattr(outside, BUILTIN, f"unsupported:{name}")
-    setattr(outside, HINT, hint)
-    return outside
-
-
-def scope(name: str, text: str) -> Callable[..., Any]:
-    """A name for `with` statements of kernels: what is inside means the same as without it."""
-
+def _stub(name: str, mark: str, text: str) -> Callable[..., Any]:
     def outside(*args: object, **kwargs: object) -> NoReturn:
         del args, kwargs
         refuse_outside_kernel(name)
 
     outside.__name__ = outside.__qualname__ = name
     outside.__doc__ = text
-    setattr(outside, BUILTIN, f"scope:{name}")
+    setattr(outside, BUILTIN, f"{mark}:{name}")
     return outside
+
+
+def unsupported(name: str, hint: str) -> Callable[..., Any]:
+    """A known name that is not implemented: using it is an UnsupportedError with this hint."""
+    outside = _stub(name, "unsupported", f"Not implemented. {hint}")
+    setattr(outside, HINT, hint)
+    return outside
+
+
+def scope(name: str, text: str) -> Callable[..., Any]:
+    """A name for `with` statements of kernels: what is inside means the same as without it."""
+    return _stub(name, "scope", text)
 
 
 class LibraryFunction:
