@@ -25,6 +25,7 @@ from .explain import explain as explain
 from .export import export as export
 from .language.sizes import bucket as bucket
 from .language.sizes import next_power_of_2 as next_power_of_2
+from .graphs import traced as _traced  # noqa: F401 # pyright: ignore[reportUnusedImport]
 from .launch.annotated import dynamic as dynamic
 from .launch.annotated import static as static
 from .launch.arguments import reinterpret as reinterpret
@@ -34,10 +35,10 @@ from .launch.devices import list_devices as list_devices
 from .launch.devices import synchronize as synchronize
 from .launch.jit import JITFunction as JITFunction
 from .launch.jit import jit as jit
-from .launch import tiers as _tiers
 from .library.tensors import Tensor as Tensor
 from .native import knobs as knobs
 from .native import targets as targets
+from .native.above import register as _register_above
 from .native.knobs import freeze as freeze
 from .native.version import __version__ as __version__
 
@@ -45,13 +46,19 @@ from .library import *  # noqa: E402, F403 (what is written in the language)
 from .language import *  # noqa: E402, F403 (the language's names are the package's)
 
 
-def _make_tiers(function: JITFunction, hot_launches: int, most_exact: int) -> _tiers.Tiers:
-    from .tuning.tiered import Tiers
-
-    return Tiers(function, hot_launches, most_exact)
-
-
-_tiers.register(_make_tiers)
+_register_above(__name__, {
+    "compiled_as_html": "explain.notebook.compiled_as_html",
+    "explain": "explain.explain",
+    "guards_of": "explain.guards.guards_of",
+    "kernel_as_html": "explain.notebook.kernel_as_html",
+    "launch_traced": "graphs.traced.launch_traced",
+    "name_for_perf": "profiler.perf_map.add_ranges",
+    "from_torch": "arrays.torch.from_torch",
+    "reader_of_array": "arrays.reader_of_array",
+    "register_library": "arrays.register_library",
+    "tiers": "tuning.tiered.Tiers",
+    "trace_of": "explain.compile_trace.trace_of",
+})  # fmt: skip
 
 if TYPE_CHECKING:
     from . import jax as jax

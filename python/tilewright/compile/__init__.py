@@ -7,15 +7,6 @@ from .request import Request, Source
 from .stages import StageTexts, binary_stage_of, inspect, stages_of
 
 __all__ = [
-    "CompiledKernel",
-    "Options",
-    "Request",
-    "Source",
-    "StageTexts",
-    "binary_stage_of",
-    "compile_request",
-    "dump",
-    "find_request",
-    "inspect",
-    "stages_of",
-]
+    "CompiledKernel", "Options", "Request", "Source", "StageTexts", "binary_stage_of",
+    "compile_request", "dump", "find_request", "inspect", "stages_of",
+]  # fmt: skip

@@ -9,11 +9,11 @@ from typing import Any
 
 from ..capture import Attribute
 from ..native import knobs, native, warn_of_damage
+from ..native.above import above
 from ..native.errors import InternalError, handle_reports, render, warn_user
 from .kernel import CompiledKernel
 from .request import Request
 from .stages import including, stages_of
-from .trace import trace_of
 
 
 def find_request(request: Request) -> CompiledKernel | None:
@@ -88,7 +88,7 @@ def dump(kernel: CompiledKernel, folder: str | os.PathLike[str]) -> None:
     stem = f"{re.sub(r'[^A-Za-z0-9_]', '_', kernel.name)}-{kernel.key[:12]}"
     try:
         os.makedirs(directory, exist_ok=True)
-        (directory / f"{stem}.trace.json").write_text(trace_of(kernel))
+        (directory / f"{stem}.trace.json").write_text(above("trace_of")(kernel))
         (directory / f"{stem}.json").write_text(kernel.request.source.capture.buffer)
         for stage in stages_of(kernel.request.device):
             (directory / f"{stem}.{stage}").write_text(kernel.asm[stage])

@@ -10,12 +10,11 @@ from types import SimpleNamespace
 from typing import Any
 
 from ..native import knobs
+from ..native.above import above
 from ..native.errors import AbsentNameError, Report, is_remark, render, warn_user
 from ..native.lazy import lazy_attribute
 from ..native.targets import Device, TargetName, device_named, hardware_of
 from .facts import Facts
-from .guards import Guard, guards_of_facts, guards_of_maps
-from .perf_map import add_ranges
 from .request import Request
 from .stages import StageTexts, binaries_of, inspect, inspect_with_reports, stages_of
 
@@ -57,7 +56,7 @@ class CompiledKernel:
         stages = stages_of(request.device)
         binaries = binaries_of(request.device, kernel)
         if knobs.is_watched_by_perf():
-            add_ranges(request, kernel.code_ranges)
+            above("name_for_perf")(request, kernel.code_ranges)
         self.asm: StageTexts = StageTexts(lambda stage: inspect(request, stage), binaries, stages)
 
     def chosen_for(self, launch_options: Mapping[str, Any]) -> CompiledKernel:
@@ -68,6 +67,12 @@ class CompiledKernel:
         kernel = copy.copy(self)
         kernel.launch_options = options
         return kernel
+
+    def stored_arrays(self) -> set[str]:
+        """The names of the arrays that the kernel stores to."""
+        names = self.request.parameters
+        stored = (names[index] for _, _, is_stored, index in self.parameters if is_stored)
+        return {name.removesuffix(".base") for name in stored}
 
     def updated_arguments(self) -> list[str]:
         """The names of arrays that the kernel may read after it has written them: it does both
@@ -98,14 +103,11 @@ class CompiledKernel:
         return dict(self.native.resources)
 
     @property
-    def guards(self) -> tuple[Guard, ...]:
+    def guards(self) -> tuple[Any, ...]:
         """What launches of this very binary pass, by name: the facts that it assumes of arguments, and what
         tensor maps ask of arrays. `print(*compiled.guards, sep="\\n")` shows them; a launch returns
         the kernel that ran."""
-        request, names = self.request, [name for name, *_ in self.parameters]
-        of_facts = guards_of_facts(request.parameters, request.facts)
-        # Loops may describe an array by maps of their own.
-        return tuple(dict.fromkeys((*of_facts, *guards_of_maps(names, self.native.tensor_maps))))
+        return above("guards_of")(self)
 
     @property
     def assembler(self) -> str:
@@ -203,9 +205,7 @@ class CompiledKernel:
         )
 
     def _repr_html_(self) -> str:
-        from .notebook import compiled_as_html
-
-        return compiled_as_html([self])
+        return above("compiled_as_html")([self])
 
     def __repr__(self) -> str:
         return f"<compiled kernel {self.name}({self.request.describe()}) from {self.origin}>"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from ..launch import inspection
 
 if TYPE_CHECKING:
     from ..compile import Request
@@ -44,6 +43,3 @@ def explain_request(request: Request) -> Explanation:
     from .gather import gather
 
     return gather(request)
-
-
-inspection.register_explainer(explain)

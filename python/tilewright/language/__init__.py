@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from . import descriptors, dtypes, elementwise, memory, target_info, tile
+from . import descriptors, dtypes, elementwise, memory, tile
 from .aggregates import aggregate
 from .descriptors import *  # noqa: F403
 from .dtypes import *  # noqa: F403
@@ -41,7 +41,7 @@ else:
 
 __all__ = [
     "UNSUPPORTED", "aggregate", "builtin", "constexpr", "constexpr_function", "constexpr_type",
-    "library_function", "target_info", "tuple", "tuple_type",
+    "library_function", "tuple", "tuple_type",
 ]  # fmt: skip
 __all__ += descriptors.__all__
 __all__ += dtypes.__all__

@@ -10,7 +10,6 @@ from typing import Any
 
 from ..native import knobs
 from ..compile.facts import Facts
-from ..language import machine
 from ..native.errors import LaunchError, raise_report
 from ..native import native
 from ..native.targets import device_named, unknown_device
@@ -44,9 +43,6 @@ def device_choice() -> object:
 def current_device() -> str:
     """The name of the device that a launch here would use, unless its arrays are on a GPU."""
     return chosen_device() or "cpu"
-
-
-machine.ask_for_device(current_device)
 
 
 def device_of_launch(

@@ -12,7 +12,6 @@ from ..native import knobs
 from ..native.errors import LaunchError, SignatureError
 from .arguments import ArgumentProblem, Parts, read_constant
 from .devices import check_device, chosen_device, current_device, device_of_launch, place_of
-from .graphs.any_arguments import stored_by
 from .loaded_kernels import LoadedKernels
 from .options import check_option, chosen_of
 from .parameters import Binder, Parameter
@@ -77,11 +76,11 @@ class FromSignature:
         facts = tuple(f if not isinstance(f, Facts) or f.is_pointer else f.general for f in facts)
         if knobs.settings().is_jit_denied:
             loaded = [*self._loaded.recent.values(), *self._loaded.older.values()]
-            return set[str]().union(*map(stored_by, loaded)) if loaded else None
+            return set[str]().union(*(kernel.stored_arrays() for kernel in loaded)) if loaded else None
         names, name = self._names(values), self.fn.__name__
         device = device_of_launch(chosen_device(), names, facts, name)
         kernel = self.compile_for((device, options, facts), values, is_warmup=True)
-        return None if kernel is None else stored_by(kernel)
+        return None if kernel is None else kernel.stored_arrays()
 
     def request(
         self,

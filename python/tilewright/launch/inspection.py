@@ -12,6 +12,7 @@ from . import hooks
 from .arguments.tracing import untraced
 from .relaunch import runner
 from ..compile.facts import Facts
+from ..native.above import above
 from ..native.errors import LaunchError
 
 if TYPE_CHECKING:
@@ -39,16 +40,6 @@ class Specialization(NamedTuple):
             signature[name] = "constexpr"
             constants[name] = facts.known if isinstance(facts, Facts) else value
         return cls(signature, constants)
-
-
-# The function that `kernel.explain` calls. `explain` registers it.
-_explainer: Callable[..., Any] | None = None
-
-
-def register_explainer(explainer: Callable[..., Any]) -> None:
-    """Take the function that explains kernels."""
-    global _explainer
-    _explainer = explainer
 
 
 class Inspection:
@@ -83,8 +74,7 @@ class Inspection:
         device: str | None = None, **options: Any,
     ) -> Any:  # fmt: skip
         """Explain what `compile` with these arguments makes of the kernel: `tilewright.explain.explain`."""
-        assert _explainer is not None  # `import tilewright` brings it
-        return _explainer(self, signature, constants, device, **options)
+        return above("explain")(self, signature, constants, device, **options)
 
     @property
     def cache_key(self) -> str:
@@ -163,18 +153,9 @@ class Inspection:
 
     def _repr_html_(self) -> str:
         """HTML for notebooks: parameters, docstring, text, compiled variants."""
-        from ..compile.notebook import kernel_as_html
-
-        try:
-            source = "".join(self.raw_src)
-        except OSError:  # its file is gone, or there never was one
-            source = ""
-        named = [f"{p.name}: {p.annotation}" if p.annotation else p.name for p in self.parameters]
         loaded = [*self._loaded.older.values(), *self._loaded.recent.values()]
         variants = {id(kernel): kernel for kernel in loaded if kernel.is_current()}.values()
-        name = f"{self.fn.__module__}.{self.fn.__qualname__}"
-        doc = inspect.getdoc(self.fn) or ""
-        return kernel_as_html(name, ", ".join(named), doc, source, variants)
+        return above("kernel_as_html")(self, variants)
 
     def _name_of(self, request: Request) -> str:
         """The name of a specialization: what the decorator's `repr` says of it, if there is one."""

@@ -7,8 +7,8 @@ import types
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol, overload
 
-from .arguments.tracing import inlined_as, is_traced, untraced
-from .graphs.traced import inlined_getitem, inlined_launch, launch_traced
+from ..native.above import above
+from .arguments.tracing import is_traced, untraced
 
 if TYPE_CHECKING:
     # To checkers a part of the standard library. It is never imported.
@@ -54,16 +54,14 @@ class KernelInterface:
     if not TYPE_CHECKING:
         __class_getitem__ = classmethod(types.GenericAlias)  # as `class Launcher(KernelInterface[T])`
 
-    @inlined_as(inlined_getitem)
     def __getitem__(self, grid: Any) -> Callable[..., Any]:
         """The kernel over a grid: one to three integers, or a function of the arguments' dict."""
         return functools.partial(self._launch, grid)
 
-    @inlined_as(inlined_launch)
     @untraced
     def _launch(self, grid: Any, /, *args: Any, **kwargs: Any) -> Any:
         if is_traced((*args, *kwargs.values())):
-            return launch_traced(self, grid, args, kwargs)
+            return above("launch_traced")(self, grid, args, kwargs)
         return self.run(*args, grid=grid, warmup=False, **kwargs)
 
     def ways(self, given: dict[str, Any]) -> list[dict[str, Any]]:

@@ -12,11 +12,12 @@ from ..capture import SourceNotFound, SourceTooDeep, ValueNotCaptured, capture, 
 from ..compile import CompiledKernel, Options, Request, Source, compile_request, find_request
 from ..compile.facts import Facts
 from ..native import knobs, native
+from ..native.above import above
 from ..native.errors import CompileError, LaunchError, raise_report
 from ..native.lazy import lazy_attribute
 from . import hooks
 from .arguments import ArgumentProblem, Parts, make_reader, mark_written
-from .arguments.tracing import hide_launches_from_torch, inlined_as, is_traced, untraced
+from .arguments.tracing import hide_launches_from_torch, is_traced, untraced
 from .devices import CHOICE, chosen_device, device_choice, device_of_launch
 from .from_signature import FromSignature
 from .inspection import Inspection
@@ -31,8 +32,6 @@ from .references import ByReference
 from .refusals import not_prepared, of_arguments, too_deep
 from .run import GridArguments, check_stores, launch, resolve_grid
 from .stand_ins import stand_in
-from .tiers import make_tiers
-from .graphs.traced import inlined_getitem, inlined_launch, inlined_run, launch_traced
 
 _SPECIALIZE = ("auto", "shape", "none", "tiered")
 # A warm launch looks at these two lists, and at that of ranges, and at nothing else of the hooks.
@@ -81,7 +80,7 @@ class JITFunction(FromSignature, Inspection, KernelInterface, ByReference, Gener
         self.noinline = noinline
         self.specialize = specialize
         is_tiered = specialize == "tiered"
-        self._tiers = make_tiers(self, hot_launches, most_exact) if is_tiered else None
+        self._tiers: Any = above("tiers")(self, hot_launches, most_exact) if is_tiered else None
         self._loaded = LoadedKernels()
         self._sources: dict[int, Source] = {}
         # Called with the arguments of each launch, before anything is read.
@@ -153,12 +152,10 @@ class JITFunction(FromSignature, Inspection, KernelInterface, ByReference, Gener
             hint=f"launch it over a grid: {self.fn.__name__}[grid](...)",
         )
 
-    @inlined_as(inlined_getitem)
     def __getitem__(self, grid: Any) -> Launcher[P]:
         """The kernel over a grid: one to three integers, or a function of the arguments' dict."""
         return functools.partial(self._launch_again, grid)
 
-    @inlined_as(inlined_run)
     @untraced
     def run(
         self, *args: Any, grid: Any, warmup: bool = False, **kwargs: Any
@@ -185,14 +182,12 @@ class JITFunction(FromSignature, Inspection, KernelInterface, ByReference, Gener
     def _resolve(self, grid: Any, values: tuple[Any, ...]) -> tuple[int, int, int]:
         return resolve_grid(grid, self._grid_arguments(values, self._options, _NOTHING))
 
-    @inlined_as(inlined_launch)
     @untraced
     def _launch(self, grid: Any, /, *args: Any, **kwargs: Any) -> CompiledKernel | None:
         if not self._has_its_signature():
             self._read_signature_again()
         if is_traced((*args, *kwargs.values())):
-            launch_traced(self, grid, args, kwargs)
-            return None
+            return above("launch_traced")(self, grid, args, kwargs)
         if self.pre_run_hooks:
             for hook in self.pre_run_hooks:
                 hook(*args, **kwargs)

@@ -8,6 +8,7 @@ from .arguments import READERS, ArgumentProblem, Reading
 from ..compile.facts import pointer_facts
 from .devices import current_device, place_of
 from ..language.dtypes import dtype
+from ..native.above import above
 from .parameters import Parameter
 
 
@@ -39,10 +40,8 @@ def stand_in(value: Any, parameter: Parameter) -> Any:
 def _read_stand_in(value: StandIn) -> Reading:
     element_type = value.element_type
     if not isinstance(element_type, dtype):
-        from .arguments.torch import from_torch
-
         try:
-            element_type = from_torch(element_type)
+            element_type = above("from_torch")(element_type)
         except KeyError:
             raise ArgumentProblem(
                 "TW0406", f"arrays of {element_type} cannot be passed to a kernel"

@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 from ..language import add_names
-from . import math, random, scaled, sorting, tiles
+from . import math, random, scaled, sorting, target_info, tiles
 from .random import *  # noqa: F403
 from .scaled import *  # noqa: F403
 from .sorting import *  # noqa: F403
 from .tiles import *  # noqa: F403
 
-__all__ = ["math", "random"]
+__all__ = ["math", "random", "target_info"]
 __all__ += random.__all__
 __all__ += scaled.__all__
 __all__ += sorting.__all__
@@ -18,5 +18,8 @@ __all__ += tiles.__all__
 
 add_names(
     {name: globals()[name] for name in __all__},
-    {"library": tiles, "math": math, "random": random, "scaled": scaled, "sorting": sorting},
-)
+    {
+        "library": tiles, "math": math, "random": random, "scaled": scaled, "sorting": sorting,
+        "target_info": target_info,
+    },
+)  # fmt: skip

@@ -47,7 +47,7 @@ def _source_of(packed: Mapping[str, Any]) -> Any:
 
 
 def compile_packed(packed: Mapping[str, Any]) -> dict[str, Any]:
-    """Compile a request that `compile.packing` has packed. The result has `key`, `content` (bytes), the
+    """Compile a request that `tuning.packing` has packed. The result has `key`, `content` (bytes), the
     `digest` of these and `reports`; or `asked`, the static expressions whose values `answers` lacks:
     only the process with the kernel's Python objects can evaluate them."""
     answers, asked = packed["answers"], list[str]()

@@ -13,9 +13,9 @@ from typing import Any
 
 from ..launch.arguments.leaves import keeps_gradients, leaf_error
 from ..launch.arguments.tracing import constant_when_traced, inlined_as
-from ..launch.graphs.any_arguments import AnyArray, AnyNumber
-from ..launch.graphs.operators import argument_form
-from ..launch.graphs.traced import describe_values
+from ..graphs.any_arguments import AnyArray, AnyNumber
+from ..graphs.operators import argument_form
+from ..graphs.traced import describe_values
 from ..launch.references import ByReference
 from ..native.errors import LaunchError
 

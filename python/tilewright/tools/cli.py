@@ -21,7 +21,7 @@ from . import (
 from ..native import knobs
 from ..native.version import __version__
 from ..compile import Request, binary_stage_of, compile_request, inspect, stages_of
-from ..compile.trace import trace_of
+from ..explain.compile_trace import trace_of
 from ..native.errors import TilewrightError, with_visible_controls
 from ..explain import explain_request
 from ..export.entries import suggestion

@@ -14,7 +14,7 @@ from typing import Any
 from ..launch.arguments import constexpr_key
 from ..launch.arguments.tracing import inlined_as, untraced
 from ..launch.devices import chosen_device
-from ..launch.graphs.traced import inlined_run
+from ..graphs.traced import inlined_run
 from ..native.errors import LaunchError, TilewrightError
 from .announcements import autotuning
 from .arrays import copy_of, place_of, target_of

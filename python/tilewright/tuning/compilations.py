@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from ..compile import Request
-from ..compile.packing import PackedRequest, is_compiled, is_packable
+from .packing import PackedRequest, is_compiled, is_packable
 from ..launch import hooks
 from ..native.errors import LaunchError, TilewrightError
 from ..native.packed import compile_packed

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..launch.arguments.tracing import inlined_as, untraced
-from ..launch.graphs.traced import inlined_run
+from ..graphs.traced import inlined_run
 from ..launch.interface import KernelInterface
 from ..launch.references import ByReference
 from .configurations import Arguments

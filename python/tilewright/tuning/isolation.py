@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from ..compile import CompiledKernel
 from ..compile.facts import Facts
-from ..compile.packing import PackedRequest, is_packable
+from .packing import PackedRequest, is_packable
 from ..launch import hooks
 from ..launch.arguments import memory_of
 from ..native.errors import TilewrightError, to_exception

@@ -124,7 +124,7 @@ def test_fake_and_meta_tensors_run_nothing() -> None:
     plain = FakeTensorMode().from_tensor(torch.ones(16))
     add_one[(1,)](plain, plain, 16, 16)  # outside of its mode
     meta = torch.ones(16, device="meta")
-    from tilewright.launch.graphs.operators import operator_names
+    from tilewright.graphs.operators import operator_names
 
     operator = getattr(torch.ops.tilewright, operator_names()[-1])
     assert operator([1, 1, 1], meta, meta, 16) is None
@@ -170,7 +170,7 @@ def test_a_launch_without_tensors_is_none_of_torchs() -> None:
 
 
 def test_opcheck_passes() -> None:
-    from tilewright.launch.graphs.operators import operator_names
+    from tilewright.graphs.operators import operator_names
 
     plus_one(torch.rand(8))
     make_fx(plus_one)(torch.rand(8))

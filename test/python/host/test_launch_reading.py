@@ -19,7 +19,7 @@ def known_to_the_reader(
 ) -> Iterator[None]:
     """torch may have been made known to what stands for the native module in another test. One without
     DLPack's C interface tells about tensors by their attributes."""
-    from tilewright.launch.arguments import torch as reading
+    from tilewright.arrays import torch as reading
 
     with monkeypatch.context() as patch:
         if request.param != "lent":

@@ -27,7 +27,7 @@ LAUNCH = tw.JITFunction._launch
 @pytest.fixture
 def torch_known_to_the_compiler(compiler: None) -> None:
     """It may have been made known to what stands for the native module in another test."""
-    from tilewright.launch.arguments import torch as reading
+    from tilewright.arrays import torch as reading
 
     reading.register({})
 

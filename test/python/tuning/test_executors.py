@@ -191,7 +191,7 @@ def test_an_altered_result_is_not_loaded(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_a_kernel_of_another_build_is_not_loaded() -> None:
-    from tilewright.compile.packing import PackedRequest
+    from tilewright.tuning.packing import PackedRequest
     from tilewright.native.packed import compile_packed
     from tilewright.tuning.compilations import requests_of
 

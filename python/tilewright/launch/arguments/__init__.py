@@ -8,28 +8,9 @@ from .reading import READERS, SPREADERS, Parts, make_reader, read_argument, read
 from .reinterpreted import Reinterpreted, reinterpret
 
 __all__ = [
-    "ArgumentProblem",
-    "MEMORY_READERS",
-    "Memory",
-    "NO_MEMORY",
-    "Parts",
-    "READERS",
-    "Reading",
-    "Reinterpreted",
-    "SPAN_READERS",
-    "SPREADERS",
-    "WRITE_MARKERS",
-    "constexpr_key",
-    "current_stream",
-    "is_of_jax",
-    "make_reader",
-    "mark_written",
-    "memory_of",
-    "read_argument",
-    "read_constant",
-    "read_tuple",
-    "reinterpret",
-    "span_of",
-    "stream_reader",
+    "ArgumentProblem", "MEMORY_READERS", "Memory", "NO_MEMORY", "Parts", "READERS", "Reading",
+    "Reinterpreted", "SPAN_READERS", "SPREADERS", "WRITE_MARKERS", "constexpr_key",
+    "current_stream", "is_of_jax", "make_reader", "mark_written", "memory_of", "read_argument",
+    "read_constant", "read_tuple", "reinterpret", "span_of", "stream_reader",
     "unknown_element_type",
-]
+]  # fmt: skip

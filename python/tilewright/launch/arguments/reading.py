@@ -10,10 +10,9 @@ from ...capture.values import Part
 from ...compile.facts import Facts, made_exact, parse_facts, scalar_facts
 from ...language.dtypes import dtype
 from ...language.static import constexpr
-from ...native import native, without_handlers
-from .arrays import is_of_jax, read_addressed, read_buffer, read_dlpack, read_jax
+from ...native import native
+from ...native.above import above
 from .constants import read_constant
-from .interfaces import read_array_interface, read_cuda_array_interface
 from .problems import ArgumentProblem, Reading
 from .reinterpreted import Reinterpreted
 
@@ -113,14 +112,6 @@ def _read_reinterpreted(value: Reinterpreted) -> Reading:
     return facts.but(type=value.dtype.short_name), bits
 
 
-def _read_proxy(value: Any) -> Reading:
-    raise ArgumentProblem(
-        "TW0405",
-        f"it has no values while torch.fx traces the function: it is a {value}",
-        "torch.fx.wrap keeps a function that launches as one node; torch.compile and torch.export need nothing",
-    )
-
-
 # How arguments of exactly a type are read; read_argument fills it for subclasses and libraries.
 READERS: dict[type, Callable[[Any], Reading]] = {
     int: _read_int,
@@ -152,54 +143,8 @@ def make_reader(readers: Sequence[Callable[[Any], Reading]]) -> Callable[[tuple[
 
 
 def _find_reader(kind: type, value: Any) -> Callable[[Any], Reading]:
-    _register_libraries(kind)
+    above("register_library")(kind)
     for cls in kind.__mro__:
         if cls in READERS:
             return READERS[cls]
-    if hasattr(kind, "__tilewright_jit__"):
-        return read_constant
-    if is_of_jax(kind) and hasattr(value, "aval"):
-        return read_jax
-    if any(cls.__module__ == "torch.fx.proxy" for cls in kind.__mro__):
-        return _read_proxy
-    if hasattr(kind, "__dlpack__") and hasattr(kind, "__dlpack_device__"):
-        return read_dlpack
-    if hasattr(value, "__cuda_array_interface__"):
-        return read_cuda_array_interface
-    if hasattr(kind, "data_ptr") and hasattr(value, "dtype"):
-        return read_addressed
-    return _find_buffer_reader(kind, value)
-
-
-def _register_libraries(kind: type) -> None:
-    libraries = {cls.__module__.partition(".")[0] for cls in kind.__mro__}
-    if "torch" in libraries:
-        without_handlers(_register_torch)
-    if "numpy" in libraries:
-        without_handlers(_register_numpy)
-
-
-def _register_torch() -> None:
-    from . import torch as torch_arguments
-
-    torch_arguments.register(READERS)
-
-
-def _register_numpy() -> None:
-    from . import numpy as numpy_arguments
-
-    numpy_arguments.register(READERS)
-
-
-def _find_buffer_reader(kind: type, value: Any) -> Callable[[Any], Reading]:
-    try:
-        memoryview(value)
-    except TypeError:
-        if hasattr(value, "__array_interface__"):
-            return read_array_interface
-        raise ArgumentProblem(
-            "TW0405",
-            f"an object of type {kind.__module__}.{kind.__qualname__} cannot be passed to a kernel",
-            "kernels take tensors, arrays, numbers and compile-time constants",
-        ) from None
-    return read_buffer
+    return read_constant if hasattr(kind, "__tilewright_jit__") else above("reader_of_array")(kind, value)

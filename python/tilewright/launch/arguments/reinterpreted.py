@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...language.dtypes import dtype
+from ...native.above import above
 
 
 class Reinterpreted:
@@ -68,10 +69,8 @@ def own_dtype(element_type: Any) -> dtype:
     if isinstance(element_type, dtype):
         return element_type
     if (type(element_type).__module__, type(element_type).__name__) == ("torch", "dtype"):
-        from .torch import from_torch
-
         try:
-            return from_torch(element_type)
+            return above("from_torch")(element_type)
         except KeyError:
             pass
     raise TypeError(f"{element_type!r} is not an element type of kernels")

@@ -2,4 +2,4 @@
 
 from __future__ import annotations
 
-from tilewright.language.target_info import *  # noqa: F403 (the same names)
+from tilewright.library.target_info import *  # noqa: F403 (the same names)

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from tilewright.language.machine import gdc_launch_dependents as gdc_launch_dependents
 from tilewright.language.machine import gdc_wait as gdc_wait
-from tilewright.language.machine import globaltimer as globaltimer
-from tilewright.language.machine import num_threads as num_threads
-from tilewright.language.machine import num_warps as num_warps
-from tilewright.language.machine import smid as smid
+from tilewright.library.target_info import globaltimer as globaltimer
+from tilewright.library.target_info import num_threads as num_threads
+from tilewright.library.target_info import num_warps as num_warps
+from tilewright.library.target_info import smid as smid
 
 from ....absent import names_of
 from . import libdevice as libdevice

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ...native.errors import LaunchError
+from ..native.errors import LaunchError
 
 
 def is_functionalized(leaves: Sequence[Any]) -> bool:

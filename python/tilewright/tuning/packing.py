@@ -10,9 +10,9 @@ from ..capture import Attribute
 from ..native import knobs, native
 from ..native.errors import handle_reports
 from ..native.packed import digest_of
-from .compiler import cache_of, find_native
-from .request import Request
-from .stages import including
+from ..compile.compiler import cache_of, find_native
+from ..compile.request import Request
+from ..compile.stages import including
 
 
 class PackedRequest:

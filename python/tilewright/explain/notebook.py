@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import html
+import inspect
 from collections.abc import Iterable, Iterator
 
 from ..native.errors import with_visible_controls
-from .kernel import CompiledKernel
+from ..compile import CompiledKernel
+from ..launch.inspection import Inspection
 
 _MOST_VARIANTS = 20
 
 
-def kernel_as_html(
-    name: str, parameters: str, doc: str, source: str, variants: Iterable[CompiledKernel]
-) -> str:
+def kernel_as_html(kernel: Inspection, variants: Iterable[CompiledKernel]) -> str:
     """A kernel: its name with its parameters, docstring, text, and what was compiled of it."""
+    try:
+        source = "".join(kernel.raw_src)
+    except OSError:  # its file is gone, or there never was one
+        source = ""
+    named = [f"{p.name}: {p.annotation}" if p.annotation else p.name for p in kernel.parameters]
+    name, parameters = f"{kernel.fn.__module__}.{kernel.fn.__qualname__}", ", ".join(named)
+    doc = inspect.getdoc(kernel.fn) or ""
     return "".join(
         [f"<p><b>{_text(name)}</b>({_text(parameters)})</p>", _block(doc), _block(source),
          compiled_as_html(variants)]

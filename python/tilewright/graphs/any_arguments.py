@@ -1,14 +1,13 @@
-"""What stands for arguments of which only types are known, and what a compiled kernel stores to."""
+"""What stands for arguments of which only types are known."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from ...compile import CompiledKernel
-from ...compile.facts import pointer_facts, scalar_facts
-from ...language.dtypes import dtype
-from ...native.targets import gpu_of_torch
-from ..arguments import READERS, Reading, unknown_element_type
+from ..compile.facts import pointer_facts, scalar_facts
+from ..language.dtypes import dtype
+from ..native.targets import gpu_of_torch
+from ..launch.arguments import READERS, Reading, unknown_element_type
 
 # An extent of which nothing can be assumed: neither 1 nor divisible by 16.
 _ANY_EXTENT = 19
@@ -43,7 +42,7 @@ class AnyNumber:
 
 
 def _read_array(value: AnyArray) -> Reading:
-    from ..arguments.torch import from_torch
+    from ..arrays.torch import from_torch
 
     element_type = value.element_type
     try:
@@ -61,10 +60,3 @@ def _read_number(value: AnyNumber) -> Reading:
 
 READERS[AnyArray] = _read_array
 READERS[AnyNumber] = _read_number
-
-
-def stored_by(kernel: CompiledKernel) -> set[str]:
-    """The names of the arrays that a compiled kernel stores to."""
-    names = kernel.request.parameters
-    stored = (names[index] for _, _, is_stored, index in kernel.parameters if is_stored)
-    return {name.removesuffix(".base") for name in stored}

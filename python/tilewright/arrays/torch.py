@@ -7,15 +7,15 @@ from typing import Any
 
 import torch
 
-from ...compile.facts import Changes, Facts, pointer_facts
-from ...language.dtypes import dtype
-from ...language.element_types import ELEMENT_TYPES
-from ...native import native
-from ...native.targets import device_named, gpu_of_dlpack, gpu_of_torch
-from .arrays import DLPACK_CPU
-from .bounds import SHAPE_READERS, ShapedArray
-from .memory import MEMORY_READERS, SPAN_READERS, WRITE_MARKERS
-from .problems import (
+from ..compile.facts import Changes, Facts, pointer_facts
+from ..language.dtypes import dtype
+from ..language.element_types import ELEMENT_TYPES
+from ..native import native
+from ..native.targets import device_named, gpu_of_dlpack, gpu_of_torch
+from .protocols import DLPACK_CPU
+from ..launch.arguments.bounds import SHAPE_READERS, ShapedArray
+from ..launch.arguments.memory import MEMORY_READERS, SPAN_READERS, WRITE_MARKERS
+from ..launch.arguments.problems import (
     ArgumentProblem,
     Memory,
     Reading,
@@ -23,7 +23,7 @@ from .problems import (
     without_memory,
     wrong_device,
 )
-from .tracing import untraced, watch_tracing
+from ..launch.arguments.tracing import untraced, watch_tracing
 
 _POINTEES: dict[torch.dtype, str] = {
     getattr(torch, row.library): row.short_name for row in ELEMENT_TYPES if hasattr(torch, row.library)

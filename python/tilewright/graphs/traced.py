@@ -25,8 +25,10 @@ from .operators import (
     signature_of,
     written_of,
 )
-from ..arguments.leaves import is_view_of_leaf
-from ..arguments.tracing import is_traced, never_a_frame
+from ..launch.arguments.leaves import is_view_of_leaf
+from ..launch.arguments.tracing import inlined_as, is_traced, never_a_frame
+from ..launch.interface import KernelInterface
+from ..launch.jit import JITFunction
 
 
 @never_a_frame
@@ -52,6 +54,12 @@ def inlined_launch(self: Any, grid: Any, /, *args: Any, **kwargs: Any) -> None:
 def inlined_run(self: Any, *args: Any, grid: Any, warmup: bool = False, **kwargs: Any) -> None:
     """`kernel.run` as torch's compiler sees it."""
     launch_traced(self, grid, args, kwargs)
+
+
+for _kind in (KernelInterface, JITFunction):
+    inlined_as(inlined_getitem)(_kind.__getitem__)
+    inlined_as(inlined_launch)(vars(_kind)["_launch"])
+inlined_as(inlined_run)(JITFunction.run)
 
 
 @never_a_frame

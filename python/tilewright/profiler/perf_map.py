@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ..native.errors import warn_user, with_visible_controls
 
 if TYPE_CHECKING:
-    from .request import Request
+    from ..compile import Request
 
 # The lines of this process and of those that it was forked from, in order; a set without values.
 _lines: dict[str, None] = {}

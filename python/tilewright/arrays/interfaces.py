@@ -7,13 +7,14 @@ import sys
 from collections.abc import Mapping
 from typing import Any, cast
 
-from ...language.element_types import ELEMENT_TYPES
-from ...native import native
-from ...native.errors import raise_report
-from ...native.targets import device_named, first_gpus
-from .arrays import current_stream, owned
-from .bounds import reach
-from .problems import ArgumentProblem, Reading, unknown_element_type, without_memory
+from ..language.element_types import ELEMENT_TYPES
+from ..native import native
+from ..native.errors import raise_report
+from ..native.targets import device_named, first_gpus
+from ..launch.arguments.arrays import current_stream
+from .protocols import owned
+from ..launch.arguments.bounds import reach
+from ..launch.arguments.problems import ArgumentProblem, Reading, unknown_element_type, without_memory
 
 _KINDS = {"bool": "b", "sint": "i", "uint": "u", "float": "f"}
 _POINTEES = {

@@ -7,18 +7,17 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
-from ...capture import capture, is_jit
-from ...capture.digests import digest_bytes
-from ...compile import CompiledKernel
-from ...compile.options import Options
-from ...language.dtypes import dtype
-from ...language.sizes import bucket
-from ...native import native
-from ...native.errors import InternalError, LaunchError
-from ..arguments import ArgumentProblem, constexpr_key
-from ..arguments.leaves import is_view_of_leaf, leaf_error
-from ..arguments.tracing import WITHIN, constant_when_traced
-from .any_arguments import stored_by
+from ..capture import capture, is_jit
+from ..capture.digests import digest_bytes
+from ..compile import CompiledKernel
+from ..compile.options import Options
+from ..language.dtypes import dtype
+from ..language.sizes import bucket
+from ..native import native
+from ..native.errors import InternalError, LaunchError
+from ..launch.arguments import ArgumentProblem, constexpr_key
+from ..launch.arguments.leaves import is_view_of_leaf, leaf_error
+from ..launch.arguments.tracing import WITHIN, constant_when_traced
 from .forms import Form
 
 NAMESPACE = "tilewright"
@@ -317,7 +316,7 @@ class Operator:
         if not isinstance(ran, CompiledKernel):
             return
         tensors = {path for path, kind in self.form.leaves if kind == "Tensor"}
-        unknown = (stored_by(ran) & tensors) - set(self.written)
+        unknown = (ran.stored_arrays() & tensors) - set(self.written)
         if unknown:
             raise LaunchError(
                 f"the kernel {self.kernel_name} stores to {', '.join(sorted(unknown))}, which it did not "

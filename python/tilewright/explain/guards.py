@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from .facts import Facts, fact_rows
+from ..compile import CompiledKernel
+from ..compile.facts import Facts, fact_rows
 
 
 class Guard(NamedTuple):
@@ -19,6 +20,14 @@ class Guard(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.name}: {self.value} is {self.needs}"
+
+
+def guards_of(kernel: CompiledKernel) -> tuple[Guard, ...]:
+    """The guards of a compiled kernel."""
+    request, names = kernel.request, [name for name, *_ in kernel.parameters]
+    of_facts = guards_of_facts(request.parameters, request.facts)
+    # Loops may describe an array by maps of their own.
+    return tuple(dict.fromkeys((*of_facts, *guards_of_maps(names, kernel.native.tensor_maps))))
 
 
 def guards_of_facts(names: Sequence[str], facts: Sequence[Any]) -> Iterator[Guard]:

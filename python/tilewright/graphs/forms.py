@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..arguments import Reinterpreted
+from ..launch.arguments import Reinterpreted
 from .any_arguments import AnyArray, AnyNumber
 
 _TYPES = {"i": "SymInt", "f": "float", "b": "bool"}

@@ -6,9 +6,9 @@ import os
 import sys
 from typing import Any
 
-from ..arguments.tracing import constant_when_traced
+from ..launch.arguments.tracing import constant_when_traced
 
-_OWN = os.path.realpath(f"{__file__}/../../..") + os.sep
+_OWN = os.path.realpath(f"{__file__}/../..") + os.sep
 # Names that torch's compiler adds to the globals of a compiled function.
 _ADDED = ("__import_tilewright", "__import_torch", "__builtins_dict__")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from .kernel import CompiledKernel
+from ..compile import CompiledKernel
 
 _STEPS = ("frontend", "passes", "llvm", "assemble", "link")
 _PARTS = ("llvm/translate", "llvm/optimize", "llvm/codegen")

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy
 
-from ...compile.facts import facts_of_memory
-from ...language.element_types import ELEMENT_TYPES
-from ...native import native
-from .bounds import SHAPE_READERS, ShapedArray, reach
-from .memory import MEMORY_READERS, SPAN_READERS
-from .problems import ArgumentProblem, Memory, Reading, unknown_element_type
-from .reading import read_argument
+from ..compile.facts import facts_of_memory
+from ..language.element_types import ELEMENT_TYPES
+from ..native import native
+from ..launch.arguments.bounds import SHAPE_READERS, ShapedArray, reach
+from ..launch.arguments.memory import MEMORY_READERS, SPAN_READERS
+from ..launch.arguments.problems import ArgumentProblem, Memory, Reading, unknown_element_type
+from ..launch.arguments.reading import read_argument
 
 _POINTEES = {
     numpy.dtype(row.library).str: row.short_name for row in ELEMENT_TYPES if row.is_of_numpy
