@@ -50,10 +50,13 @@ _register_above(__name__, {
     "compiled_as_html": "explain.notebook.compiled_as_html",
     "explain": "explain.explain",
     "guards_of": "explain.guards.guards_of",
+    "is_traced": "graphs.tracing.is_traced",
     "kernel_as_html": "explain.notebook.kernel_as_html",
     "launch_traced": "graphs.traced.launch_traced",
+    "memories_of": "arrays.bounds.memories_of",
     "name_for_perf": "profiler.perf_map.add_ranges",
     "from_torch": "arrays.torch.from_torch",
+    "num_registers": "explain.registers.num_registers",
     "reader_of_array": "arrays.reader_of_array",
     "register_library": "arrays.register_library",
     "tiers": "tuning.tiered.Tiers",
@@ -66,7 +69,7 @@ if TYPE_CHECKING:
     from . import simulation as simulation
     from . import testing as testing
     from .export.package import Package as Package
-    from .launch.host_descriptor import TensorDescriptor as TensorDescriptor
+    from .arrays.descriptor import TensorDescriptor as TensorDescriptor
     from .libdevice.extern import extern_elementwise as extern_elementwise
     from .operators import TorchOp as TorchOp
     from .operators import torch_op as torch_op
@@ -86,7 +89,7 @@ else:
         **_OF_KERNELS,
         **dict.fromkeys(("jax", "simulation", "testing"), ""),
         "Package": "export.package",
-        "TensorDescriptor": "launch.host_descriptor",
+        "TensorDescriptor": "arrays.descriptor",
         **dict.fromkeys(("torch_op", "TorchOp"), "operators"),
         "autotune": "tuning.autotune",
         "heuristics": "tuning.heuristics",

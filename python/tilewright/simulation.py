@@ -20,19 +20,19 @@ from typing import Any
 
 from .launch.arguments import ArgumentProblem, memory_of, read_argument
 from .launch import simulated
-from .launch.arguments.bounds import BOUNDS, chosen_bounds
+from .testing.simulated import COMPLETIONS, MAX_STEPS as _MOST, SCHEDULES, read_parts, read_report
+from .arrays.bounds import BOUNDS, chosen_bounds
 from .launch.devices import check_device, current_device, device as launches_on
 from .compile.facts import Facts
 from .explain.timeline import chrome_trace
 from .native import native
 from .native.targets import device_named
 
-SCHEDULES, COMPLETIONS = simulated.SCHEDULES, simulated.COMPLETIONS
 ARITHMETICS = ("fast", "exact")
 _WORDS = {
     "schedule": SCHEDULES, "completion": COMPLETIONS, "arithmetic": ARITHMETICS, "bounds": BOUNDS,
 }  # fmt: skip
-MAX_STEPS, MAX_STEPS_PER_PROGRAM, MAX_STEPS_PER_LAUNCH = simulated.MAX_STEPS
+MAX_STEPS, MAX_STEPS_PER_PROGRAM, MAX_STEPS_PER_LAUNCH = _MOST
 
 
 @dataclass(frozen=True)
@@ -64,10 +64,10 @@ def last_report(device: str | None = None) -> SimulationReport:
     name = device or current_device()
     if not device and not device_named(name).is_simulated:
         name = simulated.last_device()
-    found = simulated.read_report(name) if name else None
+    found = read_report(name) if name else None
     if found is None:
         raise ValueError(f"nothing was simulated on {name!r} yet" if name else "nothing was simulated yet")
-    parts = simulated.read_parts(name) or {}
+    parts = read_parts(name) or {}
     return SimulationReport(*found, parts.get("timelines", []), parts.get("instructions", {}))
 
 

@@ -13,7 +13,7 @@ from ..native.errors import raise_report
 from ..native.targets import device_named, first_gpus
 from ..launch.arguments.arrays import current_stream
 from .protocols import owned
-from ..launch.arguments.bounds import reach
+from .bounds import reach
 from ..launch.arguments.problems import ArgumentProblem, Reading, unknown_element_type, without_memory
 
 _KINDS = {"bool": "b", "sint": "i", "uint": "u", "float": "f"}

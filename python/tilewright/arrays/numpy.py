@@ -11,7 +11,7 @@ import numpy
 from ..compile.facts import facts_of_memory
 from ..language.element_types import ELEMENT_TYPES
 from ..native import native
-from ..launch.arguments.bounds import SHAPE_READERS, ShapedArray, reach
+from .bounds import SHAPE_READERS, ShapedArray, reach
 from ..launch.arguments.memory import MEMORY_READERS, SPAN_READERS
 from ..launch.arguments.problems import ArgumentProblem, Memory, Reading, unknown_element_type
 from ..launch.arguments.reading import read_argument

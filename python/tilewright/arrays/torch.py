@@ -13,7 +13,7 @@ from ..language.element_types import ELEMENT_TYPES
 from ..native import native
 from ..native.targets import device_named, gpu_of_dlpack, gpu_of_torch
 from .protocols import DLPACK_CPU
-from ..launch.arguments.bounds import SHAPE_READERS, ShapedArray
+from .bounds import SHAPE_READERS, ShapedArray
 from ..launch.arguments.memory import MEMORY_READERS, SPAN_READERS, WRITE_MARKERS
 from ..launch.arguments.problems import (
     ArgumentProblem,
@@ -23,7 +23,8 @@ from ..launch.arguments.problems import (
     without_memory,
     wrong_device,
 )
-from ..launch.arguments.tracing import untraced, watch_tracing
+from ..graphs.tracing import watch_tracing
+from ..launch.arguments.tracing import untraced
 
 _POINTEES: dict[torch.dtype, str] = {
     getattr(torch, row.library): row.short_name for row in ELEMENT_TYPES if hasattr(torch, row.library)

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import copy
-import json
-import re
 from collections.abc import Callable, Mapping
 from types import SimpleNamespace
 from typing import Any
 
 from ..native import knobs
 from ..native.above import above
-from ..native.errors import AbsentNameError, Report, is_remark, render, warn_user
+from ..native.errors import Report, is_remark, render, warn_user
 from ..native.lazy import lazy_attribute
-from ..native.targets import Device, TargetName, device_named, hardware_of
+from ..native.targets import Device, TargetName, device_named
 from .facts import Facts
 from .request import Request
 from .stages import StageTexts, binaries_of, inspect, inspect_with_reports, stages_of
@@ -121,33 +119,7 @@ class CompiledKernel:
         GPU itself, which is compiled for it now. On processors the vector registers that the code names,
         and for the device reference those of the processor's code. Raises AbsentNameError, an
         AttributeError, on a GPU for whose code there is no assembler."""
-        registers = self.native.resources.get("registers", 0)
-        if not registers and self.device.is_gpu:
-            registers = self._registers_of_hardware()
-        elif not registers:
-            registers = self._registers_of_processor()
-        if registers:
-            return registers
-        raise AbsentNameError(
-            f"nobody counted the registers of {self.name}: there is no assembler for {self.request.device}",
-            code="TW0432",
-            hint="pip install nvidia-cuda-nvcc",
-        )
-
-    def _registers_of_hardware(self) -> int:
-        hardware = hardware_of(self.request.device)
-        if hardware == self.request.device:
-            return 0
-        request = self.request._replace(device=hardware)
-        text, reports = inspect_with_reports(request, "resources")
-        failed = any(report["severity"] == "error" for report in reports)
-        return 0 if failed else json.loads(text).get("registers", 0)
-
-    def _registers_of_processor(self) -> int:
-        """The number of vector registers in the code of a processor; of others where it has no vectors."""
-        device = self.request.device if "asm" in self.asm else "cpu"
-        code = inspect(self.request._replace(device=device), "asm")
-        return len(set(re.findall(r"%[xyz]mm(\d+)", code)) or set(re.findall(r"%r\w+", code)))
+        return self.native.resources.get("registers", 0) or above("num_registers")(self)
 
     @property
     def n_spills(self) -> int:

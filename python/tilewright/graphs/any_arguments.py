@@ -6,6 +6,7 @@ from typing import Any
 
 from ..compile.facts import pointer_facts, scalar_facts
 from ..language.dtypes import dtype
+from ..native.above import above
 from ..native.targets import gpu_of_torch
 from ..launch.arguments import READERS, Reading, unknown_element_type
 
@@ -42,12 +43,10 @@ class AnyNumber:
 
 
 def _read_array(value: AnyArray) -> Reading:
-    from ..arrays.torch import from_torch
-
     element_type = value.element_type
     try:
         if not isinstance(element_type, dtype):
-            element_type = from_torch(element_type)
+            element_type = above("from_torch")(element_type)
     except KeyError:
         raise unknown_element_type(str(element_type)) from None
     facts = pointer_facts(element_type.short_name).on(value.place())

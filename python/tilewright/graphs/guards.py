@@ -6,7 +6,7 @@ import os
 import sys
 from typing import Any
 
-from ..launch.arguments.tracing import constant_when_traced
+from .tracing import constant_when_traced
 
 _OWN = os.path.realpath(f"{__file__}/../..") + os.sep
 # Names that torch's compiler adds to the globals of a compiled function.

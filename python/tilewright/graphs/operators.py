@@ -17,7 +17,7 @@ from ..native import native
 from ..native.errors import InternalError, LaunchError
 from ..launch.arguments import ArgumentProblem, constexpr_key
 from ..launch.arguments.leaves import is_view_of_leaf, leaf_error
-from ..launch.arguments.tracing import WITHIN, constant_when_traced
+from .tracing import WITHIN, constant_when_traced
 from .forms import Form
 
 NAMESPACE = "tilewright"

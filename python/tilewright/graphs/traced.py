@@ -26,9 +26,10 @@ from .operators import (
     written_of,
 )
 from ..launch.arguments.leaves import is_view_of_leaf
-from ..launch.arguments.tracing import inlined_as, is_traced, never_a_frame
+from ..launch.arguments.tracing import inlined_as, never_a_frame
 from ..launch.interface import KernelInterface
 from ..launch.jit import JITFunction
+from .tracing import is_traced
 
 
 @never_a_frame

@@ -9,7 +9,6 @@ from typing import Any, NoReturn
 
 from . import hooks
 from .arguments import Reinterpreted, current_stream, is_of_jax, mark_written
-from .arguments.bounds import memories_of
 from .arguments.leaves import keeps_gradients, leaf_error
 from ..compile.facts import Facts
 from .options import Chosen
@@ -18,6 +17,7 @@ from ..compile import CompiledKernel
 from ..compile.options import COMPILED
 from ..native.errors import GridNameError, LaunchError, nearest, raise_report
 from ..native import knobs, native
+from ..native.above import above
 from ..native.targets import device_named
 
 Programs = tuple[int, int, int]
@@ -129,7 +129,7 @@ def launch(
     memory = simulation = None
     if kernel.needs_memory:
         name = kernel.request.device
-        memory = memories_of(name, values, bits)
+        memory = above("memories_of")(name, values, bits)
         simulation = options_of_launch(name, kernel.device)
     stream = current_stream(kernel.device) if chosen.stream is None else chosen.stream
     report = native().launch(

@@ -12,7 +12,8 @@ from types import FunctionType
 from typing import Any
 
 from ..launch.arguments.leaves import keeps_gradients, leaf_error
-from ..launch.arguments.tracing import constant_when_traced, inlined_as
+from ..graphs.tracing import constant_when_traced
+from ..launch.arguments.tracing import inlined_as
 from ..graphs.any_arguments import AnyArray, AnyNumber
 from ..graphs.operators import argument_form
 from ..graphs.traced import describe_values

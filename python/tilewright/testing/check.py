@@ -12,7 +12,7 @@ from ..compile import Request, compile_request
 from ..export.entries import suggestion
 from ..launch.devices import check_device
 from ..launch.jit import JITFunction
-from ..launch.simulated import COMPLETIONS, SCHEDULES
+from .simulated import COMPLETIONS, SCHEDULES
 from ..native.errors import CompilationError, InternalError
 from ..native.targets import device_named
 from .bisection import Trials, find_pass, with_limit

@@ -11,7 +11,7 @@ from ..compile import Request, compile_request
 from ..launch import hooks
 from ..launch.arguments.reinterpreted import Reinterpreted
 from ..launch.devices import device
-from ..launch.simulated import read_report, running_programs
+from .simulated import read_report, running_programs
 from ..native.errors import CompilationError, DeviceError, InternalError, LaunchError, UnsupportedError
 from ..native.targets import device_named
 from .examples import Example, arguments_of, grid_of

@@ -14,7 +14,7 @@ from ..explain.run import add_statistics
 from ..explain.timeline import chrome_trace
 from ..native.errors import DeviceError
 from ..native.targets import device_named
-from ..launch.simulated import read_parts, read_report, running_programs
+from ..testing.simulated import read_parts, read_report, running_programs
 from ..testing.examples import arguments_of, grid_of, read_example
 from .request_options import entries_of, read_grid, read_kernel, read_request
 

@@ -9,7 +9,7 @@ from typing import Any
 from ..compile import CompiledKernel
 from ..launch.arguments import Reinterpreted
 from ..launch.run import resolve_grid
-from ..launch.simulated import running_programs
+from ..testing.simulated import running_programs
 from ..native.errors import CompilationError
 from .arrays import target_of
 from .configurations import Arguments, Config

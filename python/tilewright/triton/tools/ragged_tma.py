@@ -12,7 +12,7 @@ from typing import Any
 import tilewright.triton.language as tl
 from tilewright.native.errors import LaunchError
 from tilewright.language.marks import library_function
-from tilewright.launch.host_descriptor import TensorDescriptor
+from tilewright.arrays.descriptor import TensorDescriptor
 
 from ..absent import names_of
 

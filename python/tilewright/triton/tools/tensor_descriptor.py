@@ -2,4 +2,4 @@
 
 from __future__ import annotations
 
-from tilewright.launch.host_descriptor import TensorDescriptor as TensorDescriptor
+from tilewright.arrays.descriptor import TensorDescriptor as TensorDescriptor

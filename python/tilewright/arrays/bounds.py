@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from typing import Any
 
-from ...native import knobs
-from .memory import memory_of
-from .problems import Memory
-from .reinterpreted import Reinterpreted
+from ..native import knobs
+from ..launch.arguments.memory import memory_of
+from ..launch.arguments.problems import Memory
+from ..launch.arguments.reinterpreted import Reinterpreted
 
 BOUNDS = ("views", "allocations")
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .arguments import READERS, SPREADERS, ArgumentProblem, read_tuple
+from ..launch.arguments import READERS, SPREADERS, ArgumentProblem, read_tuple
 from ..native.errors import LaunchError
 from ..language.static import constexpr
 

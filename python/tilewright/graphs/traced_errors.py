@@ -7,9 +7,9 @@ import os
 import sys
 from typing import Any
 
-from ...native.errors import TilewrightError
+from ..native.errors import TilewrightError
 
-_OWN = os.path.realpath(f"{__file__}/../../..")
+_OWN = os.path.realpath(f"{__file__}/../..")
 
 
 def as_traced(error: TilewrightError) -> TilewrightError:
