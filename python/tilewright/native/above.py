@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import importlib
-import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from . import without_handlers
 
 _places: dict[str, tuple[str, str]] = {}
+_found: dict[str, Callable[..., Any]] = {}
 
 
 def register(package: str, places: Mapping[str, str]) -> None:
@@ -21,7 +21,12 @@ def register(package: str, places: Mapping[str, str]) -> None:
 
 def above(name: str) -> Callable[..., Any]:
     """The function of that name, whose module is imported when it is first asked for."""
+    if name not in _found:
+        without_handlers(lambda: _find(name))
+    return _found[name]
+
+
+def _find(name: str) -> None:
     module, function = _places[name]
-    if module not in sys.modules:
-        without_handlers(lambda: importlib.import_module(module))
-    return getattr(sys.modules[module], function)
+    # It waits where another thread imports the module: `sys.modules` has half of it by then.
+    _found[name] = getattr(importlib.import_module(module), function)

@@ -1,5 +1,6 @@
 """Explanations as text, JSON, HTML and differences, and as the command line gives them."""
 
+import importlib
 import html.parser
 import json
 import os
@@ -138,7 +139,8 @@ def test_registers_of_simulated_kernels_are_measured():
 
 def test_registers_that_nobody_counted_are_absent(monkeypatch):
     compiled = kernels.matmul.compile(MATMUL, {**BLOCKS, "BM": 64}, "sim:sm_80")
-    monkeypatch.setattr(type(compiled), "_registers_of_hardware", lambda self: 0)
+    registers = importlib.import_module("tilewright.explain.registers")
+    monkeypatch.setattr(registers, "_of_hardware", lambda kernel: 0)
     assert not hasattr(compiled, "n_regs")
     with pytest.raises(AttributeError, match="nobody counted the registers"):
         compiled.n_regs
