@@ -30,6 +30,7 @@ from ..language.dtypes import (
     int32,
     tensor,
     uint8,
+    uint16,
     uint32,
 )
 from .tiles import max
@@ -277,12 +278,21 @@ def _stored(x, format: constexpr):
 
 
 @library_function
-def _multiplied(a, b, acc, digits: constexpr):
+def _as_bfloat16(x, format: constexpr):
+    """The elements of an operand as bfloat16, which holds them exactly: of float32 it is the upper half.
+    Only elements of "bf16" that their scales made subnormal are rounded."""
+    if x.dtype != float32 or format == "bf16":
+        return x.to(bfloat16)
+    return (x.to(uint32, bitcast=True) >> 16).to(uint16).to(bfloat16, bitcast=True)
+
+
+@library_function
+def _multiplied(a, lhs_format: constexpr, b, rhs_format: constexpr, acc, digits: constexpr):
     """The product of tiles whose elements have at most so many digits, without rounding them."""
     if a.dtype == float16 and b.dtype == float16:
         return dot(a, b, acc)
     if digits <= 8:
-        return dot(a.to(bfloat16), b.to(bfloat16), acc)
+        return dot(_as_bfloat16(a, lhs_format), _as_bfloat16(b, rhs_format), acc)
     if digits <= 11:
         return dot(a.to(float32), b.to(float32), acc, input_precision="tf32")
     return dot(a.to(float32), b.to(float32), acc, input_precision="ieee")
@@ -393,7 +403,7 @@ def _composed(
     else:
         scaled_a = _with_scale_in_range(a, a_scale, is_a_checked, True)
         scaled_b = _with_scale_in_range(b, b_scale, is_b_checked, False)
-        acc = _multiplied(scaled_a, scaled_b, acc, digits)
+        acc = _multiplied(scaled_a, lhs_format, scaled_b, rhs_format, acc, digits)
     return acc
 
 
