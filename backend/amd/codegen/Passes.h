@@ -15,8 +15,8 @@ namespace tw::amd {
 //===-- Before LLVM's clean-ups.
 
 /// Carries vectors as such through loops that take them apart at their ends and put them together
-/// again at their beginnings: the accumulators of matrix instructions, whose 4 to 16 registers are
-/// one operand. The machine code is the same; LLVM finds it in a fraction of the time.
+/// again at their beginnings: accumulators of matrix instructions, whose 4 to 16 registers are one
+/// operand. The machine code is the same; LLVM finds it in a fraction of the time.
 void joinLoopVectors(llvm::Module &module);
 
 //===-- On optimized code.
@@ -25,13 +25,12 @@ void joinLoopVectors(llvm::Module &module);
 /// cached. Adding floats to it is one instruction then.
 void markAtomics(llvm::Module &module);
 
-/// Expands saturating differences of scalars to a maximum and a difference: scalar instructions
-/// have both of these and not the one, so that a count of iterations would go through vector
-/// registers.
+/// Expands saturating differences of scalars to a maximum and a difference, which scalar
+/// instructions have: a count of iterations would go through vector registers.
 void expandSaturatingDifferences(llvm::Module &module);
 
-/// Marks direct copies from global to shared memory as not meeting other accesses of shared memory,
-/// and computes their addresses in scalar registers.
+/// Marks direct copies to shared memory as not meeting other accesses of it, and computes their
+/// addresses in scalar registers.
 void separateDirectCopies(llvm::Module &module);
 
 /// Lets the two waves of a SIMD take turns at memory and at products, in loops of programs that
@@ -48,7 +47,7 @@ void scheduleSteps(llvm::Module &module);
 void storeBehindProducts(llvm::Module &module);
 
 /// Splits barriers of gfx12 that follow products into a signal in front of the last quarter of
-/// these and a wait behind them, so that waves do not stand still until the last one arrives.
+/// these and a wait behind them, so that waves wait less for the last one.
 void splitBarriers(llvm::Module &module);
 
 /// Fuses sums of f32 with numbers extended from f16 to products with 1: `v_fma_mix_f32` takes
@@ -61,15 +60,17 @@ void mixHalves(llvm::Module &module);
 /// `v_perm`. With true 16-bit registers, LLVM would move each half.
 void exchangeHalves(llvm::Module &module);
 
-/// Has LLVM's scheduler prefer clauses of loads in kernels where a block loads more than the
-/// registers hold. It would else begin loads until the registers of the most waves are full, with
-/// the arithmetic of their addresses among them, and go a register beyond.
+/// Has LLVM's scheduler prefer clauses of loads where a block loads more than the registers hold.
+/// It would else begin loads, and compute their addresses, until it is a register beyond.
 void preferClauses(llvm::Module &module);
 
 //===-- On optimized code, for fewer registers.
 
+/// Runs the branches of a condition in a loop one after the other, with one set of accumulators.
+void serializeBranches(llvm::Module &module);
+
 /// Rematerializes addresses and masks behind loops whose accumulators and operands of matrix
-/// instructions leave no registers for them. The loops stay as they are.
+/// instructions leave no registers for them.
 void rematerializeAfterLargeProducts(llvm::Module &module);
 
 /// The attribute of kernels that lists numbers of registers in ascending order, "128,168,256": with
@@ -79,19 +80,19 @@ inline constexpr llvm::StringLiteral kRegisterSteps = "tw-register-steps";
 /// Reads these numbers. The last one is the most that a thread can have.
 llvm::SmallVector<unsigned> readRegisterSteps(const llvm::Function &function);
 
-/// Rematerializes the same behind loops where a processor holds more programs then, by the numbers
-/// of `kRegisterSteps`. Whether it does is estimated before code is generated.
+/// Rematerializes the same behind loops where a processor holds more programs then, as estimated
+/// by the numbers of `kRegisterSteps`.
 void rematerializeForOccupancy(llvm::Module &module);
 
-/// Rematerializes addresses and masks behind every loop with matrix instructions: before later
-/// loops that use them.
+/// Rematerializes addresses and masks behind and inside of every loop with matrix instructions:
+/// before the loops that use them.
 void rematerializeBeforeLoops(llvm::Module &module);
 
-/// Rematerializes the same in each iteration of later loops, but for what takes divisions.
+/// Rematerializes the same in each iteration of all these loops, but for what takes divisions.
 void rematerializeInLoops(llvm::Module &module);
 
-/// Moves reads of shared memory to the group of matrix instructions that needs them, and begins
-/// products behind the arithmetic before them.
+/// Moves reads of shared memory and their conversions to the group of matrix instructions that
+/// needs them, and begins products behind other arithmetic before them.
 void groupMatrixReads(llvm::Module &module);
 
 /// Rewrites each offset of a buffer access to another access's offset and a constant, where it is
@@ -141,9 +142,8 @@ llvm::Pass *createHoistScalarCopies();
 llvm::Pass *createBranchOnCarry();
 
 /// Makes the pass that merges waits for loads, once LLVM has put them in. LLVM waits for each load
-/// in front of its first use. Where only a few instructions stand between two waits, or the loads
-/// of shared memory come back together, one wait does; and what an earlier wait has covered needs
-/// none.
+/// in front of its first use. Where only a few instructions stand between two waits, or loads of
+/// shared memory come back together, one wait does; what one has covered needs no other.
 llvm::Pass *createMergeWaits();
 
 } // namespace tw::amd

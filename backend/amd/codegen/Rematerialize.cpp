@@ -11,6 +11,7 @@
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/IntrinsicsAMDGPU.h"
 #include "llvm/IR/Module.h"
+#include "llvm/Transforms/Utils/LoopUtils.h"
 
 using namespace llvm;
 using namespace tw::amd;
@@ -65,38 +66,6 @@ Value *Rematerialization::valueOf(Instruction *original) {
   return copies[original] = copy;
 }
 
-namespace {
-/// Integers and addresses that follow from a thread's number, in the order of the block.
-struct ComputedFromId {
-  ComputedFromId(Instruction &threadId, bool withDivisions);
-
-  SetVector<Instruction *> all;
-  SmallPtrSet<Instruction *, 8> divided; // which of them take divisions
-};
-} // namespace
-
-ComputedFromId::ComputedFromId(Instruction &threadId, bool withDivisions) {
-  for (Instruction &instruction : *threadId.getParent()) {
-    bool isDivision = instruction.isIntDivRem();
-    bool isCheap =
-        isa<BinaryOperator, CastInst, CmpInst, SelectInst, GetElementPtrInst>(instruction) &&
-        instruction.getType()->isIntOrPtrTy() && (withDivisions || !isDivision);
-    if (!isCheap)
-      continue;
-    bool isComputed = false;
-    for (Value *operand : instruction.operands()) {
-      auto *from = dyn_cast<Instruction>(operand);
-      isComputed |= from == &threadId || (from && all.contains(from));
-      isDivision |= from && divided.contains(from);
-    }
-    if (!isComputed)
-      continue;
-    all.insert(&instruction);
-    if (isDivision)
-      divided.insert(&instruction);
-  }
-}
-
 static IntrinsicInst *findThreadId(Function &function) {
   for (Instruction &instruction : function.getEntryBlock())
     if (auto *call = dyn_cast<IntrinsicInst>(&instruction);
@@ -105,11 +74,47 @@ static IntrinsicInst *findThreadId(Function &function) {
   return nullptr;
 }
 
-/// Returns the block in which a user's operands are computed: its own, or the one before its
-/// outermost loop.
-static BasicBlock *placeFor(Instruction &user, const LoopInfo &loops, bool insideLoops) {
-  Loop *loop = insideLoops ? nullptr : loops.getLoopFor(user.getParent());
-  return loop ? loop->getOutermostLoop()->getLoopPreheader() : user.getParent();
+static bool hasProducts(const Loop &loop) {
+  return any_of(loop.blocks(),
+                [](const BasicBlock *block) { return hasMatrixInstruction(*block); });
+}
+
+namespace {
+/// The loops of a function, and which of them have matrix instructions.
+struct ProductLoops {
+  explicit ProductLoops(LoopInfo &loops) : loops(loops) {
+    for (Loop *loop : loops.getLoopsInPreorder())
+      if (hasProducts(*loop))
+        withProducts.insert(loop);
+  }
+  bool isInOne(const BasicBlock &block) const {
+    return withProducts.contains(loops.getLoopFor(&block));
+  }
+  Loop *besideProducts(const BasicBlock &block) const;
+  void addPreheaders(DominatorTree &dominators);
+
+  LoopInfo &loops;
+  SmallPtrSet<const Loop *, 4> withProducts;
+};
+} // namespace
+
+/// Returns the outermost loop without products that has a block and is inside of a loop with them,
+/// as a branch has that multiplies in another way; or null.
+Loop *ProductLoops::besideProducts(const BasicBlock &block) const {
+  Loop *loop = loops.getLoopFor(&block);
+  if (!loop || withProducts.contains(loop))
+    return nullptr;
+  while (loop->getParentLoop() && !withProducts.contains(loop->getParentLoop()))
+    loop = loop->getParentLoop();
+  return loop->getParentLoop() ? loop : nullptr;
+}
+
+/// Gives each loop beside products a block of its own in front of it.
+void ProductLoops::addPreheaders(DominatorTree &dominators) {
+  for (Loop *loop : loops.getLoopsInPreorder())
+    if (!loop->getLoopPreheader() && besideProducts(*loop->getHeader()) == loop)
+      InsertPreheaderForLoop(loop, &dominators, &loops, /*MSSAU=*/nullptr,
+                             /*PreserveLCSSA=*/false);
 }
 
 /// Returns the blocks that come after a loop with matrix instructions.
@@ -118,7 +123,7 @@ static SmallPtrSet<BasicBlock *, 16> blocksAfterProducts(Function &function,
   SmallPtrSet<BasicBlock *, 16> reached;
   SmallVector<BasicBlock *> next;
   for (Loop *loop : loops)
-    if (any_of(loop->blocks(), [](BasicBlock *block) { return hasMatrixInstruction(*block); }))
+    if (hasProducts(*loop))
       loop->getExitBlocks(next);
   while (!next.empty())
     if (BasicBlock *block = next.pop_back_val(); reached.insert(block).second)
@@ -126,26 +131,83 @@ static SmallPtrSet<BasicBlock *, 16> blocksAfterProducts(Function &function,
   return reached;
 }
 
-/// Gives users behind products copies of what they need, computed in their own block with
-/// `insideLoops`, and else before their outermost loop.
+namespace {
+/// Integers and addresses that follow from a thread's number, in front of loops
+/// with products and in their order.
+struct ComputedFromId {
+  ComputedFromId(Instruction &threadId, const LoopInfo &loops, bool withDivisions);
+  void add(Instruction &instruction, Instruction &threadId, bool withDivisions);
+
+  SetVector<Instruction *> all;
+  SmallPtrSet<Instruction *, 8> divided; // which of them take divisions
+};
+} // namespace
+
+ComputedFromId::ComputedFromId(Instruction &threadId, const LoopInfo &loops, bool withDivisions) {
+  Function &function = *threadId.getFunction();
+  SmallPtrSet<BasicBlock *, 16> after = blocksAfterProducts(function, loops);
+  for (BasicBlock *block : ReversePostOrderTraversal(&function))
+    if (!loops.getLoopFor(block) && !after.contains(block))
+      for (Instruction &instruction : *block)
+        add(instruction, threadId, withDivisions);
+}
+
+void ComputedFromId::add(Instruction &instruction, Instruction &threadId, bool withDivisions) {
+  bool isDivision = instruction.isIntDivRem();
+  bool isCheap =
+      isa<BinaryOperator, CastInst, CmpInst, SelectInst, GetElementPtrInst>(instruction) &&
+      instruction.getType()->isIntOrPtrTy() && (withDivisions || !isDivision);
+  if (!isCheap)
+    return;
+  bool isComputed = false;
+  for (Value *operand : instruction.operands()) {
+    auto *from = dyn_cast<Instruction>(operand);
+    isComputed |= from == &threadId || (from && all.contains(from));
+    isDivision |= from && divided.contains(from);
+  }
+  if (!isComputed)
+    return;
+  all.insert(&instruction);
+  if (isDivision)
+    divided.insert(&instruction);
+}
+
+/// Returns the block in which copies of a user's operands are computed: with `insideLoops` its own,
+/// and else the one before its outermost loop, for users behind products. For loops beside products
+/// it is the one before them. Null for users that keep their operands.
+static BasicBlock *placeFor(BasicBlock &user, const ProductLoops &products,
+                            const SmallPtrSetImpl<BasicBlock *> &after, bool insideLoops) {
+  if (Loop *beside = products.besideProducts(user))
+    return beside->getLoopPreheader();
+  if (insideLoops)
+    return products.isInOne(user) || after.contains(&user) ? &user : nullptr;
+  Loop *loop = products.loops.getLoopFor(&user);
+  BasicBlock *place = loop ? loop->getOutermostLoop()->getLoopPreheader() : &user;
+  return after.contains(place) ? place : nullptr;
+}
+
+/// Gives users behind products and in loops beside them copies of what they need; with
+/// `insideLoops` also users in loops with products.
 static void rematerialize(Function &function, bool insideLoops) {
   IntrinsicInst *threadId = findThreadId(function);
   if (!threadId)
     return;
   DominatorTree dominators(function);
   LoopInfo loops(dominators);
+  ProductLoops products(loops);
+  products.addPreheaders(dominators);
   SmallPtrSet<BasicBlock *, 16> after = blocksAfterProducts(function, loops);
   // Values that take divisions are computed before loops in any case.
-  ComputedFromId computed(*threadId, /*withDivisions=*/insideLoops);
+  ComputedFromId computed(*threadId, loops, /*withDivisions=*/insideLoops);
   DenseMap<BasicBlock *, std::unique_ptr<Rematerialization>> copies;
   for (Instruction *original : computed.all)
     for (Use &use : make_early_inc_range(original->uses())) {
       auto *user = cast<Instruction>(use.getUser());
-      if (!after.contains(user->getParent()) || isa<PHINode>(user))
+      if (isa<PHINode>(user))
         continue;
       bool isInside = insideLoops && !computed.divided.contains(original);
-      BasicBlock *place = placeFor(*user, loops, isInside);
-      if (!place || !after.contains(place))
+      BasicBlock *place = placeFor(*user->getParent(), products, after, isInside);
+      if (!place)
         continue;
       std::unique_ptr<Rematerialization> &copy = copies[place];
       if (!copy)
@@ -268,12 +330,12 @@ SmallVector<unsigned> tw::amd::readRegisterSteps(const Function &function) {
 /// matrix instructions. LLVM takes about a sixteenth more or fewer registers than are counted here.
 static bool isBetterWithout(Function &function, Instruction &threadId) {
   SmallVector<unsigned> steps = readRegisterSteps(function);
-  ComputedFromId computed(threadId, /*withDivisions=*/false);
-  SmallPtrSet<const Instruction *, 32> values = valuesOfLanes(function, threadId);
   DominatorTree dominators(function);
   LoopInfo loops(dominators);
+  ComputedFromId computed(threadId, loops, /*withDivisions=*/false);
+  SmallPtrSet<const Instruction *, 32> values = valuesOfLanes(function, threadId);
   return any_of(loops.getLoopsInPreorder(), [&](const Loop *loop) {
-    if (none_of(loop->blocks(), [](BasicBlock *block) { return hasMatrixInstruction(*block); }))
+    if (!hasProducts(*loop))
       return false;
     LoopRegisters registers = registersOfLoop(*loop, computed, values);
     return any_of(steps, [&](unsigned step) {

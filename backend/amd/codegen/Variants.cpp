@@ -23,6 +23,8 @@ static constexpr tw::ModulePass
     kSeparateCopies = {"separate-direct-copies",
                        "direct copies do not meet other accesses of shared memory",
                        separateDirectCopies},
+    kSerialize = {"serialize-branches", "branches of loops do not hold accumulators twice",
+                  serializeBranches},
     kAlternateWaves = {"alternate-waves", "waves of a SIMD take turns at memory and products",
                        alternateWaves},
     kScheduleSteps = {"schedule-steps", "steps of loops start direct copies first", scheduleSteps},
@@ -43,7 +45,7 @@ static constexpr tw::ModulePass
                     "addresses are rematerialized behind loops with products",
                     rematerializeBeforeLoops},
     kInLoops = {"rematerialize-in-loops",
-                "addresses are rematerialized in each iteration of later loops",
+                "addresses are rematerialized in each iteration of loops",
                 rematerializeInLoops},
     kGroupReads = {"group-matrix-reads", "operands are read right before their products",
                    groupMatrixReads},
@@ -78,9 +80,9 @@ static constexpr PlacedPass kInCodeGenerator[] = {
 //===-- With accumulation registers. Left alone, LLVM keeps accumulators there and moves them when
 //===-- anything else uses them. The others do, up to 256.
 
-static constexpr tw::ModulePass kPlain[] = {kSetVersion,     kMarkAtomics,    kExpandDifferences,
-                                            kSeparateCopies, kAlternateWaves, kScheduleSteps,
-                                            kStoreBehind,    kMixHalves,      kForOccupancy};
+static constexpr tw::ModulePass kPlain[] = {
+    kSetVersion,     kSerialize,     kMarkAtomics, kExpandDifferences, kSeparateCopies,
+    kAlternateWaves, kScheduleSteps, kStoreBehind, kMixHalves,         kForOccupancy};
 static constexpr FunctionAttribute kNoAccumulation[] = {{"amdgpu-agpr-alloc", "0"}};
 static constexpr CodeVariant kWithAccumulation[] = {
     {"vector-registers", kPlain, kNoAccumulation, {}},
@@ -89,15 +91,16 @@ static constexpr CodeVariant kWithAccumulation[] = {
 
 //===-- Without: fewer registers at a higher and higher cost in time.
 
-static constexpr tw::ModulePass kFirst[] = {
-    kSetVersion,    kMarkAtomics, kExpandDifferences, kSeparateCopies, kScheduleSteps,
-    kSplitBarriers, kMixHalves,   kExchangeHalves,    kPreferClauses,  kAfterProducts};
+static constexpr tw::ModulePass kFirst[] = {kSetVersion,        kSerialize,      kMarkAtomics,
+                                            kExpandDifferences, kSeparateCopies, kScheduleSteps,
+                                            kSplitBarriers,     kMixHalves,      kExchangeHalves,
+                                            kPreferClauses,     kAfterProducts};
 static constexpr tw::ModulePass kRematerialized[] = {
-    kSetVersion,     kMarkAtomics,  kExpandDifferences, kSeparateCopies, kMixHalves,
-    kExchangeHalves, kShareOffsets, kBeforeLoops,       kGroupReads};
+    kSetVersion, kSerialize,      kMarkAtomics,  kExpandDifferences, kSeparateCopies,
+    kMixHalves,  kExchangeHalves, kShareOffsets, kBeforeLoops,       kGroupReads};
 static constexpr tw::ModulePass kRematerializedInLoops[] = {
-    kSetVersion,     kMarkAtomics,  kExpandDifferences, kSeparateCopies, kMixHalves,
-    kExchangeHalves, kShareOffsets, kInLoops,           kGroupReads};
+    kSetVersion, kSerialize,      kMarkAtomics,  kExpandDifferences, kSeparateCopies,
+    kMixHalves,  kExchangeHalves, kShareOffsets, kInLoops,           kGroupReads};
 static constexpr FunctionAttribute kFewestRegisters[] = {
     {"amdgpu-sched-strategy", "iterative-minreg"}};
 // It would take shared offsets apart again.
