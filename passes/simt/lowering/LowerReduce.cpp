@@ -129,7 +129,8 @@ struct Reduction {
         (step.lane == 0 ? inLane : shuffled).push_back(step);
       if (isAssociative(region))
         reduceInThrees(partial, std::exchange(inLane, {}));
-      ordered = std::move(inLane);
+      // Registers far apart first: neighbours are pairs then, which some machines add at once.
+      ordered.assign(inLane.rbegin(), inLane.rend());
       ordered.append(shuffled);
     }
     uint32_t same = 0;
