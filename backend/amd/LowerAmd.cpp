@@ -148,6 +148,8 @@ static LogicalResult lowerKernel(LLVM::LLVMFuncOp kernel, unsigned numWarps, con
   if (failed(
           lowerOperations(lowering, [&](Operation *op) { return lowerOperation(lowering, op); })))
     return failure();
+  if (!arch.roundsToBf16)
+    roundToBf16(kernel);
   declareKernel(kernel, numWarps, arch, limits);
   return success();
 }

@@ -101,6 +101,8 @@ mlir::Value lowerShuffle(Lowering &lowering, simt::ShuffleOp op);
 // LowerMath.cpp
 mlir::Value lowerApprox(Lowering &lowering, simt::ApproxOp op);
 mlir::Value lowerDivide(Lowering &lowering, simt::DivideOp op);
+/// Rounds to bf16 where the machine has no instruction for it.
+void roundToBf16(mlir::LLVM::LLVMFuncOp kernel);
 // LowerMatrix.cpp
 void lowerLoadTransposed(Lowering &lowering, simt::LoadTransposedOp op);
 mlir::LogicalResult lowerMmaFragment(Lowering &lowering, simt::MmaFragmentOp op);

@@ -2,6 +2,7 @@
 // for 0 and give 0 for them ("Transcendental instructions" of the instruction sets), so that
 // functions which keep them scale their operands.
 #include "backend/amd/LowerAmd.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
 using namespace mlir;
@@ -121,4 +122,36 @@ Value tw::amd::lowerDivide(Lowering &lowering, simt::DivideOp op) {
   Value exponent = f.create<LLVM::SubOp>(f.integer("amdgcn.frexp.exp.i32.f32", above),
                                          f.integer("amdgcn.frexp.exp.i32.f32", below));
   return f.scaled(near, exponent);
+}
+
+/// The upper half of a float32 rounded to nearest even, or of NaN. LLVM would keep the digits of
+/// NaN, by one instruction more.
+static Value roundedToBf16(OpBuilder &b, Location loc, Value x) {
+  Type word = b.getI32Type();
+  auto constant = [&](int64_t number) {
+    return LLVM::ConstantOp::create(b, loc, word, b.getI32IntegerAttr(int32_t(number)));
+  };
+  Value bits = LLVM::BitcastOp::create(b, loc, word, x);
+  Value isOdd =
+      LLVM::AndOp::create(b, loc, LLVM::LShrOp::create(b, loc, bits, constant(16)), constant(1));
+  Value half = LLVM::AddOp::create(b, loc, isOdd, constant(0x7fff));
+  Value rounded = LLVM::AddOp::create(b, loc, bits, half);
+  Value isNan = LLVM::FCmpOp::create(b, loc, LLVM::FCmpPredicate::uno, x, x);
+  Value result = LLVM::SelectOp::create(b, loc, isNan, constant(0x7fff0000), rounded);
+  Value upper = LLVM::TruncOp::create(b, loc, b.getI16Type(),
+                                      LLVM::LShrOp::create(b, loc, result, constant(16)));
+  return LLVM::BitcastOp::create(b, loc, b.getBF16Type(), upper);
+}
+
+void tw::amd::roundToBf16(LLVM::LLVMFuncOp kernel) {
+  SmallVector<arith::TruncFOp> roundings;
+  kernel.walk([&](arith::TruncFOp op) {
+    if (op.getType().isBF16() && op.getIn().getType().isF32())
+      roundings.push_back(op);
+  });
+  for (arith::TruncFOp op : roundings) {
+    OpBuilder builder(op);
+    op.replaceAllUsesWith(roundedToBf16(builder, op.getLoc(), op.getIn()));
+    op.erase();
+  }
 }

@@ -47,6 +47,7 @@ static constexpr AmdArch kArchs[] = {
      .processorBytes = 160 * 1024,
      .hasAccumulationRegisters = true,
      .hasRowExchange = true,
+     .roundsToBf16 = true,
      .turningLanes = 16,
      .copyBytes = 16},
     {.name = "gfx1100",
@@ -84,6 +85,7 @@ static constexpr AmdArch kArchs[] = {
      .registerGranule = 16,
      .simdWaves = 16,
      .processorBytes = 320 * 1024,
+     .roundsToBf16 = true,
      .turningLanes = 8,
      .copyBytes = 16},
 };

@@ -48,6 +48,7 @@ struct AmdArch {
   unsigned processorBytes;               // of shared memory that four SIMDs have together
   bool hasAccumulationRegisters = false; // as many again
   bool hasRowExchange = false;           // v_permlane16_swap, v_permlane32_swap
+  bool roundsToBf16 = false;             // v_cvt_pk_bf16_f32
   /// Lanes by which reads of shared memory transpose halves: 16 (ds_read_b64_tr_b16) or 8
   /// (ds_load_tr16_b128); 0: there are no such reads.
   unsigned turningLanes = 0;
