@@ -104,15 +104,15 @@ func.func @extremum(%x: f32) {
   return
 }
 
-// A sum of floats is rounded: in halves, as it was written. In a lane it may take products into
-// FMAs; between lanes each would round another one's product.
+// A sum of floats is rounded: in halves, of registers far apart first. In a lane it may take
+// products into FMAs; between lanes each would round another one's product.
 // CHECK-LABEL: llvm.func @rounded
 // CHECK: %[[A:.*]] = arith.addf
 // CHECK: %[[B:.*]] = arith.addf
 // CHECK: %[[C:.*]] = arith.addf
 // CHECK: %[[D:.*]] = arith.addf
-// CHECK: %[[E:.*]] = arith.addf %[[A]], %[[B]] fastmath<contract>
-// CHECK: %[[F:.*]] = arith.addf %[[C]], %[[D]] fastmath<contract>
+// CHECK: %[[E:.*]] = arith.addf %[[A]], %[[C]] fastmath<contract>
+// CHECK: %[[F:.*]] = arith.addf %[[B]], %[[D]] fastmath<contract>
 // CHECK: arith.addf %[[E]], %[[F]] fastmath<contract>
 // CHECK: simt.shuffle xor
 // CHECK-NOT: fastmath
