@@ -94,8 +94,8 @@ static StringRef refuseScheduled(Operation *op) {
 static StringRef refuseLowered(Operation *op) {
   return isa<simt::ConvertLayoutOp, simt::PartialReduceOp, simt::StoreSharedOp, simt::LoadSharedOp,
              simt::GatherSharedOp, simt::DotSharedOp, simt::MmaOp, simt::MmaAsyncOp,
-             simt::MmaWaitOp, simt::SlotOp, simt::AsyncCopyOp, simt::BoxCopyOp, simt::BoxStoreOp,
-             simt::LoaderOp, simt::ReleaseOp, simt::LoadBlocksOp>(op)
+             simt::MmaWaitOp, simt::SlotOp, simt::AsyncCopyOp, simt::ArrayCopyOp, simt::BoxCopyOp,
+             simt::BoxStoreOp, simt::LoaderOp, simt::ReleaseOp, simt::LoadBlocksOp>(op)
              ? "is an earlier stage's"
              : "";
 }

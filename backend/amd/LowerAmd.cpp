@@ -119,6 +119,7 @@ static bool lowerEffect(Lowering &lowering, Operation *op) {
       .Case([&](simt::AssertOp check) { lowerAssert(lowering, check); })
       .Case([&](simt::LoadTransposedOp load) { lowerLoadTransposed(lowering, load); })
       .Case([&](simt::GlobalToSharedOp copy) { lowerGlobalToShared(lowering, copy); })
+      .Case([&](simt::CopyArrayOp copy) { lowerCopyArray(lowering, copy); })
       .Case([&](simt::CopiesWaitOp wait) { lowerCopiesWait(lowering, wait); })
       .Default([&](Operation *) { isEffect = false; });
   return isEffect;

@@ -94,6 +94,8 @@ mlir::Value fromScalarBase(Lowering &lowering, mlir::Value pointer, mlir::Value 
 mlir::Value asScalarMask(Lowering &lowering, mlir::Value mask);
 // LowerCopies.cpp
 void lowerGlobalToShared(Lowering &lowering, simt::GlobalToSharedOp op);
+// LowerArrayCopies.cpp
+void lowerCopyArray(Lowering &lowering, simt::CopyArrayOp op);
 // LowerAtomics.cpp
 void lowerAtomic(Lowering &lowering, simt::AtomicOp op);
 // LowerLanes.cpp

@@ -70,6 +70,8 @@ void tw::amd::waitBeforeRelease(Lowering &lowering) {
 /// all; where copies have a counter of their own, it has waited there (`awaitCopies`).
 void tw::amd::lowerCopiesWait(Lowering &lowering, simt::CopiesWaitOp op) {
   constexpr int64_t anyExport = 7, anyShared = 15;
+  if (op.getOfArrays())
+    return emitWaitOfGfx12(lowering, "tensorcnt", std::min<int64_t>(op.getLeft(), 63));
   if (lowering.arch.countsCopies())
     return emitWaitOfGfx12(lowering, "asynccnt", std::min<int64_t>(op.getLeft(), 63));
   int64_t left = lowering.leavesOutCopies ? 0 : std::min<int64_t>(op.getLeft(), 63);

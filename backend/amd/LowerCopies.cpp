@@ -33,6 +33,7 @@ static void gatherCopies(Block &block) {
 void tw::amd::noteCopies(Lowering &lowering) {
   bool countsCopies = lowering.arch.countsCopies();
   llvm::SetVector<Block *> blocks;
+  lowering.kernel->walk([&](simt::CopyArrayOp) { lowering.copiesDirectly = true; });
   lowering.kernel->walk([&](simt::GlobalToSharedOp op) {
     lowering.copiesDirectly = true;
     lowering.leavesOutCopies |= neededMask(op.getMask()) && !hasBuffer(lowering, op.getPtr());

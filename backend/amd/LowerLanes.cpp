@@ -211,6 +211,8 @@ static Value acrossRows(Lowering &lowering, Value word, unsigned distance) {
 /// Reads the word of a lane by its number.
 static Value readLane(Lowering &lowering, Value word, Value lane) {
   OpBuilder &b = lowering.builder;
+  if (matchPattern(lane, m_Constant()))
+    return callIntrinsic(lowering, "amdgcn.readlane", b.getI32Type(), {word, lane});
   Value bytes = LLVM::ShlOp::create(b, lowering.loc, lane, constantI32(lowering, 2));
   return callIntrinsic(lowering, "amdgcn.ds.bpermute", b.getI32Type(), {bytes, word});
 }

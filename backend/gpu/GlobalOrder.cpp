@@ -40,6 +40,8 @@ static std::optional<GlobalAccess> accessOf(Operation *op, unsigned place) {
     return GlobalAccess{op, place, rootOf(load.getBase()), /*isWrite=*/false};
   if (auto copy = dyn_cast<simt::GlobalToSharedOp>(op))
     return GlobalAccess{op, place, rootOf(copy.getPtr()), /*isWrite=*/false};
+  if (auto copy = dyn_cast<simt::CopyArrayOp>(op))
+    return GlobalAccess{op, place, rootOf(copy.getPtr()), /*isWrite=*/false};
   if (auto store = dyn_cast<simt::GlobalStoreOp>(op))
     return GlobalAccess{op, place, rootOf(store.getPtr()), /*isWrite=*/true};
   if (auto atomic = dyn_cast<simt::AtomicOp>(op))

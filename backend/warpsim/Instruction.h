@@ -164,6 +164,8 @@ enum class Op : uint16_t {
   AsyncCommit,
   AsyncWaitGroup,
   AsyncWaitAll,
+  TensorToShared, // tensor_load_to_lds: the sources are the words of a descriptor
+  TensorWait,
   WarpgroupFence, // wgmma.fence
   WarpgroupMma,   // wgmma.mma_async
   WarpgroupCommit,

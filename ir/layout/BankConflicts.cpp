@@ -70,7 +70,8 @@ static SmallVector<uint32_t> phaseStarts(const SharedPhase &phase, unsigned numL
 }
 
 static AccessCost accessCost(const LinearLayout &registers, const LinearLayout &buffer,
-                             SharedUse use, unsigned elementBytes, SharedBanks banks) {
+                             SharedUse use, unsigned elementBytes, SharedBanks banks,
+                             SharedPadding padding = {}) {
   AccessCost cost;
   SharedAccess access =
       sharedAccess(registers, buffer, std::max(1u, banks.accessBytes / elementBytes));
@@ -84,7 +85,8 @@ static AccessCost accessCost(const LinearLayout &registers, const LinearLayout &
   for (uint32_t first : phaseStarts(phase, registers.size(Place::Lane))) {
     Vectors addresses;
     for (uint32_t lane : together)
-      addresses.push_back(offsets.apply(registers.apply(Place::Lane, first ^ lane)) * elementBytes);
+      addresses.push_back(
+          padding.apply(offsets.apply(registers.apply(Place::Lane, first ^ lane)) * elementBytes));
     cost.transfers += transfersOf(addresses, phase, banks.wordBytes);
     cost.fewest += std::max(1u, bytesTogether / (phase.numBanks * banks.wordBytes));
   }
@@ -92,8 +94,8 @@ static AccessCost accessCost(const LinearLayout &registers, const LinearLayout &
 }
 
 double tw::bankConflicts(const LinearLayout &registers, const LinearLayout &buffer, SharedUse use,
-                         unsigned elementBytes, SharedBanks banks) {
-  AccessCost cost = accessCost(registers, buffer, use, elementBytes, banks);
+                         unsigned elementBytes, SharedBanks banks, SharedPadding padding) {
+  AccessCost cost = accessCost(registers, buffer, use, elementBytes, banks, padding);
   return double(cost.transfers) / cost.fewest;
 }
 

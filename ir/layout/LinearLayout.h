@@ -140,7 +140,7 @@ SharedAccess sharedAccess(const LinearLayout &registers, const LinearLayout &buf
 /// Transfers that one access of each group costs, over the fewest possible: 1.0 is free of
 /// conflicts.
 double bankConflicts(const LinearLayout &registers, const LinearLayout &buffer, SharedUse use,
-                     unsigned elementBytes, SharedBanks banks);
+                     unsigned elementBytes, SharedBanks banks, SharedPadding padding = {});
 
 } // namespace tw
 #endif

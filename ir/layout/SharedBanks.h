@@ -38,5 +38,18 @@ struct SharedBanks {
   SharedPhase phaseOf(SharedUse use, unsigned bytes, unsigned numLanes) const;
 };
 
+/// Bytes of a buffer in shared memory that hold nothing: `bytes` of them behind every `interval`
+/// bytes of elements, so that rows begin in other banks. Both are 0 where there are none; else the
+/// interval is a power of two, and both are multiples of what lanes access at once.
+struct SharedPadding {
+  unsigned interval = 0, bytes = 0;
+
+  /// Returns where a byte lies that is the `offset`th of the elements.
+  uint64_t apply(uint64_t offset) const {
+    return interval ? offset + offset / interval * bytes : offset;
+  }
+  bool operator==(const SharedPadding &) const = default;
+};
+
 } // namespace tw
 #endif

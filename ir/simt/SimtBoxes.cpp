@@ -159,6 +159,28 @@ LogicalResult ReleaseOp::verify() {
   return success();
 }
 
+LogicalResult ArrayCopyOp::verify() {
+  auto pointer = dyn_cast<tile::PtrType>(getBase().getType());
+  SharedType buffer = getBuffer().getType();
+  ArrayRef<int64_t> shape = buffer.getShape();
+  if (!pointer || pointer.getPointee() != buffer.getElementType() ||
+      !pointer.getPointee().isIntOrFloat() || pointer.getPointee().isInteger(1))
+    return emitOpError("copies numbers of the buffer's type from a pointer to them");
+  constexpr int64_t mostExtent = 0xffff, leastBytes = 16;
+  auto isTooLarge = [](int64_t extent) { return extent > mostExtent; };
+  if (shape.size() != 2 || getDim() > 1 || llvm::any_of(shape, isTooLarge) ||
+      shape[getDim()] * elementBytes(pointer.getPointee()) < leastBytes)
+    return emitOpError("copies rows of 16 bytes or more, fewer than 2^16 of as many elements");
+  int32_t rows = getDim(), others = 1 - getDim();
+  SharedPadding padding = buffer.getPadding();
+  // So many words of 4 bytes are what the descriptor of an instruction holds.
+  if (buffer.getLayout().getValue() != sharedLayout(shape, {rows, others}) || padding.bytes > 512 ||
+      padding.interval > 1024 ||
+      padding.interval > shape[rows] * elementBytes(pointer.getPointee()))
+    return emitOpError("copies to a buffer in which rows follow each other");
+  return success();
+}
+
 TensorMapAttr BoxStoreOp::getTensorMap() {
   return cast<TensorMapAttr>(tensorMapsOf(*this)[getMap()]);
 }

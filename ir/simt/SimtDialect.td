@@ -23,8 +23,19 @@ def Simt_Dialect : Dialect {
 def Simt_SharedType : TypeDef<Simt_Dialect, "Shared"> {
   let mnemonic = "shared";
   let summary = "a buffer in the CTA's shared memory that holds a tile";
-  let parameters = (ins ArrayRefParameter<"int64_t">:$shape, "::mlir::Type":$elementType, "::tw::tile::LayoutAttr":$layout);
-  let assemblyFormat = "`<` `[` $shape `]` `,` $elementType `,` $layout `>`";
+  let description = [{
+    The layout says in which order elements follow each other. `pad` bytes behind every `interval` bytes of them hold
+    nothing (`SharedPadding`).
+  }];
+  let parameters = (ins ArrayRefParameter<"int64_t">:$shape, "::mlir::Type":$elementType, "::tw::tile::LayoutAttr":$layout,
+    DefaultValuedParameter<"unsigned", "0">:$pad, DefaultValuedParameter<"unsigned", "0">:$interval);
+  let builders = [TypeBuilder<(ins "::llvm::ArrayRef<int64_t>":$shape, "::mlir::Type":$elementType, "::tw::tile::LayoutAttr":$layout), [{
+    return $_get($_ctxt, shape, elementType, layout, 0u, 0u);
+  }]>];
+  let assemblyFormat = "`<` `[` $shape `]` `,` $elementType `,` $layout (`pad` $pad^ `every` $interval)? `>`";
+  let extraClassDeclaration = [{
+    ::tw::SharedPadding getPadding() const { return {getInterval(), getPad()}; }
+  }];
   let genVerifyDecl = 1;
 }
 

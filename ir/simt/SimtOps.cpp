@@ -63,7 +63,8 @@ RankedTensorType tw::simt::partiallyReducedType(Type tile, unsigned axis) {
 }
 
 LogicalResult SharedType::verify(function_ref<InFlightDiagnostic()> emitError,
-                                 ArrayRef<int64_t> shape, Type element, LayoutAttr layout) {
+                                 ArrayRef<int64_t> shape, Type element, LayoutAttr layout,
+                                 unsigned pad, unsigned interval) {
   const LinearLayout &value = layout.getValue();
   if (!element.isIntOrFloat() && !isa<tile::PtrType>(element))
     return emitError() << "a buffer holds numbers or pointers of tiles, not " << element;
@@ -74,6 +75,10 @@ LogicalResult SharedType::verify(function_ref<InFlightDiagnostic()> emitError,
       return emitError() << "a buffer's layout is of offsets only";
   if (!value.isSurjective() || !value.isInjective())
     return emitError() << "a buffer holds every element once";
+  constexpr unsigned piece = 16;
+  if (pad % piece != 0 || interval % piece != 0 || (interval != 0) != (pad != 0) ||
+      (interval != 0 && !llvm::isPowerOf2_32(interval)))
+    return emitError() << "padding is of 16 bytes or a multiple, behind a power of two of them";
   return success();
 }
 

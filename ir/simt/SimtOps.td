@@ -121,6 +121,20 @@ def Simt_AsyncCopyOp : Simt_Op<"async_copy", [MemoryEffects<[MemRead, MemWrite]>
   let hasVerifier = 1;
 }
 
+def Simt_ArrayCopyOp : Simt_Op<"array_copy", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "the warps start to copy a box of a strided array from global into shared memory, where `exists`; what lies outside of the array is 0";
+  let description = [{
+    `base` is the first element of the array: `height` rows of `width` elements, `pitch` elements apart. The box begins at
+    element `x` of row `y`, both from 0 on, and fills the buffer, whose rows run along `dim` and follow each other. Each
+    warp starts the copy of as many rows, by one instruction. It is there for the warp after an `async_wait` for its
+    group, for the others after a barrier then. Where it does not exist, nothing is written.
+  }];
+  let arguments = (ins Tile_PtrLike:$base, I32:$width, I32:$height, I64:$pitch, I32:$x, I32:$y, Simt_SharedType:$buffer,
+    I32Attr:$dim, Optional<I1>:$exists);
+  let assemblyFormat = "$base `[` $x `,` $y `]` `of` $width `x` $height `pitch` $pitch `to` $buffer `along` $dim (`if` $exists^)? attr-dict `:` type($base) `->` type($buffer)";
+  let hasVerifier = 1;
+}
+
 def Simt_AsyncCommitOp : Simt_Op<"async_commit", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "the copies that this thread has started since the last commit become a group";
   let assemblyFormat = "attr-dict";
@@ -442,10 +456,23 @@ def Simt_StoresWaitOp : Simt_Op<"stores_wait", [MemoryEffects<[MemRead, MemWrite
   let assemblyFormat = "(`read` $read^)? attr-dict";
 }
 
+def Simt_CopyArrayOp : Simt_Op<"copy_array", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "this warp starts to copy rows of a strided array to shared memory, where `exists`, by one instruction";
+  let description = [{
+    The box is `rows` rows of `columns` elements of `bytes`, `pitch` elements apart, from the address `ptr` on. The array
+    ends after `height` rows and `width` columns from there; what lies outside is 0. In shared memory, rows follow each other, with
+    `pad` bytes behind every `interval` bytes. All lanes have the same operands.
+  }];
+  let arguments = (ins AnyType:$ptr, AnyType:$shared, I32:$width, I32:$height, I64:$pitch, Optional<I1>:$exists,
+    I32Attr:$columns, I32Attr:$rows, I32Attr:$bytes, I32Attr:$pad, I32Attr:$interval);
+  let assemblyFormat = "$ptr `,` $shared `of` $width `x` $height `pitch` $pitch (`if` $exists^)? `box` $columns `x` $rows `of` $bytes `pad` $pad `every` $interval attr-dict `:` type($ptr) `,` type($shared)";
+}
+
 def Simt_CopiesWaitOp : Simt_Op<"copies_wait", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "wait until at most `left` of the copies that this warp started last are incomplete; they complete in order";
-  let arguments = (ins I32Attr:$left);
-  let assemblyFormat = "$left attr-dict";
+  let description = "`of_arrays`: of those by `copy_array`, which count apart from the others.";
+  let arguments = (ins I32Attr:$left, UnitAttr:$of_arrays);
+  let assemblyFormat = "$left (`of_arrays` $of_arrays^)? attr-dict";
 }
 
 def Simt_LoadMatrixOp : Simt_Op<"load_matrix", [MemoryEffects<[MemRead]>]> {

@@ -28,11 +28,20 @@ tw::tile::CopyAttr tw::laneCopyOf(tile::TargetAttr target) {
   return nullptr;
 }
 
-tw::tile::CopyAttr tw::boxCopyOf(tile::TargetAttr target) {
-  for (tile::CopyAttr copy : target ? target.getCopies() : ArrayRef<tile::CopyAttr>())
-    if (copy.getKind() == tile::CopyKind::Boxes)
+static tw::tile::CopyAttr copyOf(tw::tile::TargetAttr target, tw::tile::CopyKind kind,
+                                 tw::tile::WaitKind wait) {
+  for (tw::tile::CopyAttr copy : target ? target.getCopies() : ArrayRef<tw::tile::CopyAttr>())
+    if (copy.getKind() == kind && copy.getWait() == wait)
       return copy;
   return nullptr;
+}
+
+tw::tile::CopyAttr tw::boxCopyOf(tile::TargetAttr target) {
+  return copyOf(target, tile::CopyKind::Boxes, tile::WaitKind::Barriers);
+}
+
+tw::tile::CopyAttr tw::arrayCopyOf(tile::TargetAttr target) {
+  return copyOf(target, tile::CopyKind::Boxes, tile::WaitKind::Counts);
 }
 
 /// The machine that IR without a description is compiled for.

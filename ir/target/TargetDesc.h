@@ -26,6 +26,8 @@ tile::CopyAttr laneCopyOf(tile::TargetAttr target);
 /// The way to copy boxes of arrays, of which phase barriers count the bytes; null where the machine
 /// has none.
 tile::CopyAttr boxCopyOf(tile::TargetAttr target);
+/// The way to copy boxes of arrays that warps wait for by counts; null where the machine has none.
+tile::CopyAttr arrayCopyOf(tile::TargetAttr target);
 
 /// How a machine's warps access memory.
 struct Machine {

@@ -110,7 +110,8 @@ def Tile_CopyAttr : AttrDef<Tile_Dialect, "Copy"> {
   let description = [{
     A lane copies one of the sizes `bytes`. It says where they go (`each_lane`), or they go where those of the lane
     before it end (`lane_after_lane`). Or one thread copies a box of an array (`boxes`) into slabs whose rows span one of
-    the sizes (`ir/layout/OperandSlabs`). One waits until all but the groups committed last are complete (`groups`); until
+    the sizes (`ir/layout/OperandSlabs`); where one waits by counts, each warp copies rows of the box, of elements of one of
+    the sizes, which follow each other (simt.array_copy). One waits until all but the groups committed last are complete (`groups`); until
     all but the copies started last are, which complete in order (`counts`); or at a barrier in shared memory that
     counts what has arrived (`barriers`).
   }];

@@ -7,7 +7,6 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
-#include <numeric>
 
 using namespace mlir;
 using namespace tw;
@@ -114,8 +113,11 @@ unsigned mostPendingOf(Operation *kernel) {
 namespace {
 /// The least number of copies.
 struct CopyCount {
-  unsigned count = 0;
-  void join(const CopyCount &other) { count = std::min(count, other.count); }
+  CopyCounts count;
+  void join(const CopyCount &other) {
+    count.ofLanes = std::min(count.ofLanes, other.count.ofLanes);
+    count.ofArrays = std::min(count.ofArrays, other.count.ofArrays);
+  }
   void absorb(const CopyCount &) {} // older ones than any wait asks for
   bool operator==(const CopyCount &) const = default;
 };
@@ -123,22 +125,27 @@ struct CopyCount {
 struct CountWalk : PathWalk<CountWalk, CopyGroups<CopyCount>> {
   using State = CopyGroups<CopyCount>;
   unsigned mostPending;
-  DenseMap<Operation *, unsigned> &counts;
+  DenseMap<Operation *, CopyCounts> &counts;
 
-  CountWalk(unsigned mostPending, DenseMap<Operation *, unsigned> &counts)
+  CountWalk(unsigned mostPending, DenseMap<Operation *, CopyCounts> &counts)
       : mostPending(mostPending), counts(counts) {}
   void visit(Operation *op, State &state) {
     if (isa<GlobalToSharedOp>(op))
-      ++state.open.count;
+      ++state.open.count.ofLanes;
+    else if (isa<CopyArrayOp>(op))
+      ++state.open.count.ofArrays;
     else if (isa<AsyncCommitOp>(op))
       state.commit(mostPending);
     else if (auto wait = dyn_cast<AsyncWaitOp>(op))
       counts[wait] = startedSince(state, wait.getPending());
   }
-  static unsigned startedSince(const State &state, unsigned pending) {
-    auto newest = ArrayRef(state.groups).take_front(pending);
-    return std::accumulate(newest.begin(), newest.end(), state.open.count,
-                           [](unsigned sum, CopyCount group) { return sum + group.count; });
+  static CopyCounts startedSince(const State &state, unsigned pending) {
+    CopyCounts sum = state.open.count;
+    for (const CopyCount &group : ArrayRef(state.groups).take_front(pending)) {
+      sum.ofLanes += group.count.ofLanes;
+      sum.ofArrays += group.count.ofArrays;
+    }
+    return sum;
   }
   void enter(Operation *, State &) {}
   void goOn(Operation *, State &) {}
@@ -309,6 +316,8 @@ struct SlotWalk : PathWalk<SlotWalk, InFlight> {
         early.insert(op);
     if (auto copy = dyn_cast<AsyncCopyOp>(op))
       state.groups.open.insert(slotOf(copy.getBuffer(), op));
+    if (auto copy = dyn_cast<ArrayCopyOp>(op))
+      state.groups.open.insert(slotOf(copy.getBuffer(), op));
     llvm::TypeSwitch<Operation *>(op).Case<BoxCopyOp, ReleaseOp>([&](auto boxes) {
       for (Value buffer : boxes.getBuffers())
         state.boxes.push_back({slotOf(buffer, op), slotOf(boxes.getBarrier(), op)});
@@ -392,8 +401,8 @@ SetVector<Operation *> tw::reachedInFlight(Operation *root) {
   });
   root->walk([&](func::FuncOp kernel) {
     WalkResult found = kernel.walk([](Operation *op) {
-      return isa<AsyncCopyOp, BoxCopyOp, ReleaseOp>(op) ? WalkResult::interrupt()
-                                                        : WalkResult::advance();
+      return isa<AsyncCopyOp, ArrayCopyOp, BoxCopyOp, ReleaseOp>(op) ? WalkResult::interrupt()
+                                                                     : WalkResult::advance();
     });
     if (!found.wasInterrupted())
       return;

@@ -7,19 +7,25 @@
 
 namespace tw {
 
-/// Finds what is in flight at each wait of a lowered kernel. Copies complete in the order in which
-/// a warp starts them, so that a machine that counts copies waits for a group by the number of
-/// those that were started after it.
+/// Copies by what counts them: those of lanes, and those of arrays' rows by a warp.
+struct CopyCounts {
+  unsigned ofLanes = 0, ofArrays = 0;
+  bool operator==(const CopyCounts &) const = default;
+};
+
+/// Finds what is in flight at each wait of a lowered kernel. Copies of a kind complete in the order
+/// in which a warp starts them, so that a machine that counts copies waits for a group by the
+/// number of those that were started after it.
 class CopiesInFlight {
 public:
   explicit CopiesInFlight(mlir::Operation *kernel);
 
   /// Returns how many copies a warp has started, on every path at least, after the last group that
   /// `wait` is for. Copies in branches count where both sides start them.
-  unsigned startedAfter(simt::AsyncWaitOp wait) const { return counts.lookup(wait); }
+  CopyCounts startedAfter(simt::AsyncWaitOp wait) const { return counts.lookup(wait); }
 
 private:
-  llvm::DenseMap<mlir::Operation *, unsigned> counts;
+  llvm::DenseMap<mlir::Operation *, CopyCounts> counts;
 };
 
 /// Returns the operations of scheduled kernels that may be reached while a copy into a slot that

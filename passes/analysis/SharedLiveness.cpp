@@ -25,8 +25,8 @@ static unsigned number(Operation *op, unsigned next, llvm::DenseMap<Operation *,
 }
 
 uint64_t tw::bytesOf(simt::SharedType buffer) {
-  return uint64_t(buffer.getLayout().getValue().numElements()) *
-         tile::elementBytes(buffer.getElementType());
+  return buffer.getPadding().apply(uint64_t(buffer.getLayout().getValue().numElements()) *
+                                   tile::elementBytes(buffer.getElementType()));
 }
 
 uint64_t tw::bytesOf(simt::AllocSharedOp alloc) {
@@ -100,7 +100,7 @@ std::vector<LiveBuffer> tw::findLiveBuffers(Operation *kernel) {
     for (Operation *access : accessesOf(alloc)) {
       Numbers numbers = ranges[holderOf(access, alloc)];
       buffer.first = std::min(buffer.first, numbers.first);
-      if (isa<simt::AsyncCopyOp>(access))
+      if (isa<simt::AsyncCopyOp, simt::ArrayCopyOp>(access))
         numbers.last = endOfCopies(numbers.last, alloc, kernel, ranges);
       buffer.last = std::max(buffer.last, numbers.last);
     }

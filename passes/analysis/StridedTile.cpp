@@ -373,6 +373,19 @@ static std::optional<Monomial> takeExtent(Polynomial &difference) {
   return only;
 }
 
+/// Reads the bound of a comparison without signs. A number from 0 on is below max(extent, 0) where
+/// it is below the extent.
+static std::optional<StridedTile> boundOf(const IndexFacts &facts, Value bound) {
+  auto splat = bound.getDefiningOp<SplatOp>();
+  auto clamp = (splat ? splat.getSource() : bound).getDefiningOp<arith::MaxSIOp>();
+  if (!clamp || !clamp.getType().isInteger() || !matchPattern(clamp.getRhs(), m_Zero()))
+    return stridedTileOf(facts, bound);
+  std::optional<StridedTile> extent = stridedTileOf(facts, clamp.getLhs());
+  if (extent)
+    extent->steps.resize(shapeOf(bound.getType()).size());
+  return extent;
+}
+
 /// Reads index < extent.
 static std::optional<IndexLimit> limitOf(const IndexFacts &facts, arith::CmpIOp comparison) {
   using arith::CmpIPredicate;
@@ -383,9 +396,11 @@ static std::optional<IndexLimit> limitOf(const IndexFacts &facts, arith::CmpIOp 
     return std::nullopt;
   std::optional<StridedTile> difference =
       stridedTileOf(facts, comparison->getOperand(isLess ? 0 : 1));
-  std::optional<StridedTile> limit = stridedTileOf(facts, comparison->getOperand(isLess ? 1 : 0));
   // Beyond the sign of numbers, unsigned ones compare otherwise: neither side may be a difference.
   bool isUnsigned = predicate == CmpIPredicate::ult || predicate == CmpIPredicate::ugt;
+  Value bound = comparison->getOperand(isLess ? 1 : 0);
+  std::optional<StridedTile> limit =
+      isUnsigned ? boundOf(facts, bound) : stridedTileOf(facts, bound);
   if (isUnsigned &&
       (!difference || !limit ||
        !llvm::all_of(difference->offset.all(),

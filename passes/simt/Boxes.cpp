@@ -332,6 +332,22 @@ std::optional<BoxPlace> tw::simt::boxOfLoad(const IndexFacts &facts, LoadOp load
   return BoxReader(facts, load, slabs, obstacle).read();
 }
 
+std::optional<BoxPlace> tw::simt::boxOfRows(const IndexFacts &facts, LoadOp load, unsigned dim,
+                                            StringRef &obstacle) {
+  constexpr int64_t mostSpan = 128;
+  ArrayRef<int64_t> shape = tile::shapeOf(load.getType());
+  int64_t bytes = tile::elementBytes(tile::elementTypeOf(load.getType()));
+  OperandSlabs slabs{.dim = dim,
+                     .spanBytes = unsigned(std::min(mostSpan, shape[dim] * bytes)),
+                     .elementBytes = unsigned(bytes)};
+  std::optional<BoxPlace> place = boxOfLoad(facts, load, slabs, obstacle);
+  if (place)
+    place->map = TensorMapAttr::get(load.getContext(), place->map.getArgument(),
+                                    place->map.getElementType(), place->map.getExtents(),
+                                    place->map.getStrides(), /*box=*/{}, kPieceBytes);
+  return place;
+}
+
 std::optional<BoxPlace> tw::simt::boxOfStore(const IndexFacts &facts, Operation *store,
                                              const OperandSlabs &slabs, StringRef &obstacle) {
   return BoxReader(facts, store, slabs, obstacle).read();
@@ -393,6 +409,25 @@ Value tw::simt::emitProduct(OpBuilder &builder, Location loc, Operation *op,
     result = arith::MulIOp::create(builder, loc, result, argument);
   }
   return result;
+}
+
+Value tw::simt::emitArrayStart(OpBuilder &builder, Operation *op, const BoxPlace &place,
+                               function_ref<bool(size_t)> isInAddress) {
+  Location loc = op->getLoc();
+  Value base = op->getParentOfType<FunctionOpInterface>().getArgument(place.map.getArgument());
+  Type wide = builder.getI64Type();
+  Value offset;
+  for (size_t dim = 0; dim < place.map.getRank(); ++dim) {
+    if (!isInAddress(dim))
+      continue;
+    Value term = emitCoordinate(builder, loc, place.coordinates[dim], wide);
+    if (dim > 0)
+      term = arith::MulIOp::create(
+          builder, loc, term, emitProduct(builder, loc, op, place.map.getStrides()[dim - 1], wide));
+    offset = offset ? arith::AddIOp::create(builder, loc, offset, term).getResult() : term;
+  }
+  return offset ? tile::AddPtrOp::create(builder, loc, base.getType(), base, offset).getResult()
+                : base;
 }
 
 int32_t tw::simt::addTensorMap(ModuleOp module, TensorMapAttr map) {

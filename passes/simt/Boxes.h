@@ -24,6 +24,10 @@ struct BoxPlace {
 /// map describes.
 std::optional<BoxPlace> boxOfLoad(const IndexFacts &facts, tile::LoadOp load,
                                   const OperandSlabs &slabs, llvm::StringRef &obstacle);
+/// Reads a load of two dimensions as that of a box whose rows run along `dim`, however long these
+/// are: the map has no box.
+std::optional<BoxPlace> boxOfRows(const IndexFacts &facts, tile::LoadOp load, unsigned dim,
+                                  llvm::StringRef &obstacle);
 /// The same of a store, or of an atomic whose result nobody uses.
 std::optional<BoxPlace> boxOfStore(const IndexFacts &facts, mlir::Operation *store,
                                    const OperandSlabs &slabs, llvm::StringRef &obstacle);
@@ -48,6 +52,11 @@ mlir::Value emitCoordinate(mlir::OpBuilder &builder, mlir::Location loc,
 /// Emits a number that a launch gives the kernel of `op`, in bits of `type`.
 mlir::Value emitProduct(mlir::OpBuilder &builder, mlir::Location loc, mlir::Operation *op,
                         LaunchProductAttr product, mlir::Type type);
+
+/// Emits the first element of a box's array, which begins where the box does along the dimensions
+/// that `isInAddress`.
+mlir::Value emitArrayStart(mlir::OpBuilder &builder, mlir::Operation *op, const BoxPlace &place,
+                           llvm::function_ref<bool(size_t dim)> isInAddress);
 
 /// Returns the number of a tensor map, which the module has from now on.
 int32_t addTensorMap(mlir::ModuleOp module, TensorMapAttr map);

@@ -14,6 +14,7 @@ namespace {
 /// The instructions between two barriers of a block, counted.
 struct Step {
   unsigned copies = 0, reads = 0, products = 0;
+  bool copiesArrays = false;  // by the tensor data mover: such copies are of no group
   Instruction *end = nullptr; // the first instruction of what waits before the next barrier
 };
 
@@ -23,6 +24,7 @@ enum Group : uint32_t { kProducts = 8, kCopies = 0x20, kReads = 0x100 };
 
 static void add(const Instruction &instruction, Step &step) {
   step.copies += tw::amd::isDirectCopy(instruction);
+  step.copiesArrays |= tw::amd::intrinsicOf(instruction) == Intrinsic::amdgcn_tensor_load_to_lds_d2;
   step.reads += tw::amd::isSharedRead(instruction);
   step.products += tw::amd::isMatrixInstruction(instruction);
 }
@@ -58,7 +60,7 @@ static void order(const Step &step) {
 
 static bool isWait(Intrinsic::ID id) {
   return id == Intrinsic::amdgcn_s_waitcnt || id == Intrinsic::amdgcn_s_wait_dscnt ||
-         id == Intrinsic::amdgcn_s_wait_asynccnt;
+         id == Intrinsic::amdgcn_s_wait_asynccnt || id == Intrinsic::amdgcn_s_wait_tensorcnt;
 }
 
 /// Returns the first of the fences and waits in front of a barrier or a block's end.
@@ -77,7 +79,7 @@ static void addSteps(BasicBlock &block, SmallVectorImpl<Step> &steps) {
   for (Instruction &instruction : block) {
     bool isBarrier = tw::amd::intrinsicOf(instruction) == Intrinsic::amdgcn_s_barrier;
     bool isEnd = isBarrier || instruction.isTerminator();
-    if (isEnd && step && step->copies && step->products) {
+    if (isEnd && step && (step->copies || step->copiesArrays) && step->products) {
       step->end = beforeWaits(&instruction);
       steps.push_back(*step);
     }

@@ -87,7 +87,8 @@ static constexpr AmdArch kArchs[] = {
      .processorBytes = 320 * 1024,
      .roundsToBf16 = true,
      .turningLanes = 8,
-     .copyBytes = 16},
+     .copyBytes = 16,
+     .copiesArrays = true},
 };
 
 llvm::ArrayRef<AmdArch> tw::amdArchTable() { return kArchs; }
@@ -152,6 +153,9 @@ tile::TargetAttr tw::describeAmd(mlir::MLIRContext &context, const AmdArch &arch
   if (arch.copyBytes)
     copies.push_back(tile::CopyAttr::get(&context, tile::CopyKind::LaneAfterLane, {arch.copyBytes},
                                          tile::WaitKind::Counts));
+  if (arch.copiesArrays)
+    copies.push_back(
+        tile::CopyAttr::get(&context, tile::CopyKind::Boxes, {1, 2, 4, 8}, tile::WaitKind::Counts));
   return tile::TargetAttr::get(&context, arch.warpSize, arch.sharedBytes,
                                registersOf(arch, choices.numWarps),
                                /*spare_registers=*/64, /*max_warps=*/mostWarps(arch),

@@ -52,7 +52,8 @@ struct AmdArch {
   /// Lanes by which reads of shared memory transpose halves: 16 (ds_read_b64_tr_b16) or 8
   /// (ds_load_tr16_b128); 0: there are no such reads.
   unsigned turningLanes = 0;
-  unsigned copyBytes = 0; // a lane, of the widest direct copy to shared memory
+  unsigned copyBytes = 0;    // a lane, of the widest direct copy to shared memory
+  bool copiesArrays = false; // tensor_load_to_lds, by a wave
 
   /// The registers that code for one lane may use.
   unsigned allRegisters() const { return namedRegisters * (hasAccumulationRegisters ? 2 : 1); }

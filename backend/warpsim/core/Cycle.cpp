@@ -240,6 +240,9 @@ static void executeMatrix(Cta &cta, Warp &warp, const Instruction &instruction, 
     return executeAsyncCopy(cta, warp, instruction, pc, active);
   case Op::AsyncCommit:
     return executeAsyncCommit(cta, warp, active);
+  case Op::TensorToShared:
+    ++cta.statistics.asyncCopies;
+    return executeTensorToShared(cta, warp, instruction, pc, active);
   case Op::WarpgroupFence:
   case Op::WarpgroupMma:
   case Op::WarpgroupCommit:

@@ -172,6 +172,10 @@ bool FunctionImporter::importSynchronization(llvm::IntrinsicInst &call, llvm::St
     emit(Op::AsyncWaitGroup, Type::None, {}, {immediate(readOne(call.getArgOperand(0)).bits)});
     return true;
   }
+  if (name == "s.wait.tensorcnt") {
+    emit(Op::TensorWait, Type::None, {}, {immediate(readOne(call.getArgOperand(0)).bits)});
+    return true;
+  }
   if (name == "wave.barrier") {
     emitWave(WaveOp::Barrier, {}, {});
     return true;

@@ -231,6 +231,12 @@ void FunctionImporter::emitCopyOf(unsigned bytes, const Operand &place, const Op
 }
 
 bool FunctionImporter::importDirectCopy(llvm::IntrinsicInst &call, llvm::StringRef name) {
+  if (name == "tensor.load.to.lds.d2") {
+    Operands words = read(call.getArgOperand(0)), form = read(call.getArgOperand(1));
+    words.insert(words.end(), form.begin(), form.end());
+    emit(Op::TensorToShared, Type::None, {}, words).space = Space::Shared;
+    return true;
+  }
   bool isAsync = name.consume_front("global.load.async.to.lds.b");
   if (name != "global.load.lds" && !isAsync)
     return false;

@@ -35,12 +35,13 @@ static double accessCost(const LinearLayout &registers, unsigned vector, double 
 
 /// The same where registers are read as matrices.
 static double matrixCost(const LinearLayout &registers, const MatrixAccess &access,
-                         const LinearLayout &buffer, unsigned bytes, SharedBanks banks) {
+                         const LinearLayout &buffer, unsigned bytes, SharedBanks banks,
+                         SharedPadding padding) {
   unsigned rowElements = access.rowBytes / bytes;
   LinearLayout::Bases row(
       access.rows.bases(Place::Register).take_front(llvm::Log2_32(rowElements)));
   double conflicts = bankConflicts(access.rows.withPlace(Place::Register, row), buffer,
-                                   SharedUse::Read, bytes, banks);
+                                   SharedUse::Read, bytes, banks, padding);
   if (access.rowBytes < banks.accessBytes)
     return accessCost(registers, rowElements, conflicts, bytes, banks);
   double words = registers.size(Place::Register) * bytes / double(banks.wordBytes);
@@ -49,12 +50,13 @@ static double matrixCost(const LinearLayout &registers, const MatrixAccess &acce
 
 /// Returns the cost to a warp of moving a tile to or from a buffer.
 static double accessCost(const LinearLayout &registers, const LinearLayout &buffer, SharedUse use,
-                         unsigned bytes, SharedBanks banks, MatrixReads matrices) {
+                         unsigned bytes, SharedBanks banks, MatrixReads matrices,
+                         SharedPadding padding = {}) {
   if (std::optional<MatrixAccess> access = matrixAccess(registers, buffer, bytes, matrices))
-    return matrixCost(registers, *access, buffer, bytes, banks);
+    return matrixCost(registers, *access, buffer, bytes, banks, padding);
   unsigned vector = sharedAccess(registers, buffer, std::max(1u, banks.accessBytes / bytes)).vector;
-  return accessCost(registers, vector, bankConflicts(registers, buffer, use, bytes, banks), bytes,
-                    banks);
+  return accessCost(registers, vector, bankConflicts(registers, buffer, use, bytes, banks, padding),
+                    bytes, banks);
 }
 
 /// How many registers an instruction may take as one operand: those that step along the dimension
@@ -177,11 +179,12 @@ double BufferChoice::costOfConversion(Type from, Type to) const {
   return costOfWrites(buffer, from) + costOfReads(buffer, to);
 }
 
-double BufferChoice::costOfReads(const LinearLayout &buffer, ArrayRef<Type> to) const {
+double BufferChoice::costOfReads(const LinearLayout &buffer, ArrayRef<Type> to,
+                                 SharedPadding padding) const {
   double cost = 0;
   for (Type type : to)
     cost += accessCost(layoutOf(type), buffer, SharedUse::Read, elementBytes(elementTypeOf(type)),
-                       machine.banks, matrices);
+                       machine.banks, matrices, padding);
   return cost;
 }
 

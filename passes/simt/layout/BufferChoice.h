@@ -19,7 +19,8 @@ struct BufferChoice {
   /// The same for a tile that registers hold; of a scalar, one element.
   LinearLayout ofConversion(mlir::Type from, mlir::Type to) const;
   /// Returns the cost to a warp of reading each of `to` from a buffer.
-  double costOfReads(const LinearLayout &buffer, llvm::ArrayRef<mlir::Type> to) const;
+  double costOfReads(const LinearLayout &buffer, llvm::ArrayRef<mlir::Type> to,
+                     SharedPadding padding = {}) const;
   /// Returns the cost to a warp of writing a tile to a buffer.
   double costOfWrites(const LinearLayout &buffer, mlir::Type from) const;
   /// Returns the cost to a warp of a conversion through shared memory.

@@ -1,4 +1,5 @@
 // Lowers copies from global to shared memory that run beside the program, and the waiting for them.
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "passes/analysis/CopiesInFlight.h"
 #include "passes/simt/layout/AsyncCopies.h"
@@ -11,10 +12,19 @@ using namespace tw::simt;
 
 void tw::simt::awaitByCounts(Operation *function) {
   CopiesInFlight copies(function);
+  bool hasLanes = false, hasArrays = false;
+  function->walk([&](Operation *op) {
+    hasLanes |= isa<GlobalToSharedOp>(op);
+    hasArrays |= isa<CopyArrayOp>(op);
+  });
   function->walk([&](Operation *op) {
     if (auto wait = dyn_cast<AsyncWaitOp>(op)) {
       OpBuilder builder(wait);
-      CopiesWaitOp::create(builder, wait.getLoc(), copies.startedAfter(wait));
+      CopyCounts started = copies.startedAfter(wait);
+      if (hasLanes || !hasArrays)
+        CopiesWaitOp::create(builder, wait.getLoc(), started.ofLanes);
+      if (hasArrays)
+        CopiesWaitOp::create(builder, wait.getLoc(), started.ofArrays, /*of_arrays=*/true);
     }
     if (isa<AsyncWaitOp, AsyncCommitOp>(op))
       op->erase();
@@ -45,5 +55,61 @@ LogicalResult SimtFunction::lowerAsyncCopy(AsyncCopyOp op) {
                              masks.empty() ? Value() : masks[reg], bytes, op.getCache(),
                              op.getEvict());
   }
+  return success();
+}
+
+namespace {
+/// The rows of a box that one warp copies.
+struct WarpRows {
+  int64_t count;
+  Value first;  // the number of its first row in the box
+  Value hasAny; // null: it has rows in any case
+};
+} // namespace
+
+/// Divides the rows of a box among the warps; of few rows, some have none.
+static WarpRows rowsOfWarp(SimtFunction &f, int64_t numRows) {
+  WarpRows rows{std::max<int64_t>(1, numRows / f.numWarps), {}, {}};
+  if (f.numWarps == 1) {
+    rows.first = f.constantI32(0);
+    return rows;
+  }
+  Value warp = f.groupOfWarp(1);
+  rows.first = f.create<arith::MulIOp>(warp, f.constantI32(rows.count));
+  if (numRows < f.numWarps)
+    rows.hasAny = f.create<arith::CmpIOp>(arith::CmpIPredicate::ult, warp, f.constantI32(numRows));
+  return rows;
+}
+
+LogicalResult SimtFunction::lowerArrayCopy(ArrayCopyOp op) {
+  FailureOr<SharedStart> start = sharedStartOf(*this, op.getBuffer(), op);
+  if (failed(start))
+    return failure();
+  SharedType buffer = op.getBuffer().getType();
+  Type element = buffer.getElementType(), wide = builder.getI64Type();
+  SharedPadding padding = buffer.getPadding();
+  int64_t bytes = bytesInShared(element), columns = buffer.getShape()[op.getDim()];
+  WarpRows rows = rowsOfWarp(*this, buffer.getShape()[1 - op.getDim()]);
+  Value x = scalarOf(op.getX()), y = scalarOf(op.getY()), pitch = scalarOf(op.getPitch());
+  // What a loop does not change comes first.
+  Value ptr = scalarOf(op.getBase());
+  auto moveBy = [&](Value elements) {
+    ptr = create<LLVM::GEPOp>(ptr.getType(), builder.getIntegerType(8 * bytes), ptr,
+                              ValueRange{elements});
+  };
+  for (Value row : {rows.first, y})
+    moveBy(create<arith::MulIOp>(create<arith::ExtSIOp>(wide, row), pitch));
+  moveBy(create<arith::ExtSIOp>(wide, x));
+  auto leftOf = [&](Value extent, Value corner) -> Value {
+    Value left = create<arith::SubIOp>(extent, corner);
+    return create<arith::MaxSIOp>(left, constantI32(0));
+  };
+  Value height = create<arith::SubIOp>(scalarOf(op.getHeight()), rows.first);
+  Value place = create<arith::MulIOp>(
+      rows.first, constantI32(int64_t(padding.apply(uint64_t(columns * bytes)))));
+  create<CopyArrayOp>(ptr, sharedAddressIn(*this, *start, place),
+                      leftOf(scalarOf(op.getWidth()), x), leftOf(height, y), pitch,
+                      both(op.getExists() ? scalarOf(op.getExists()) : Value(), rows.hasAny),
+                      columns, rows.count, bytes, padding.bytes, padding.interval);
   return success();
 }

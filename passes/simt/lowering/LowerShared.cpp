@@ -28,7 +28,8 @@ static LinearLayout layoutIn(Type value, ArrayRef<int64_t> shape) {
 static void reportConflicts(const SimtFunction &f, Operation *op, SharedType buffer,
                             const LinearLayout &vector, SharedUse use) {
   double conflicts = bankConflicts(vector, buffer.getLayout().getValue(), use,
-                                   bytesInShared(buffer.getElementType()), f.machine.banks);
+                                   bytesInShared(buffer.getElementType()), f.machine.banks,
+                                   buffer.getPadding());
   if (conflicts > 1)
     emitCodedRemark(op, Code::BankConflicts)
         << (use == SharedUse::Read ? "reads" : "writes") << " of shared memory take "

@@ -106,6 +106,7 @@ LogicalResult SimtFunction::lowerOperation(Operation *op) {
       .Case([&](MmaWaitOp wait) { return lowerMmaWait(wait); })
       .Case([&](SlotOp slot) { return lowerSlot(slot); })
       .Case([&](AsyncCopyOp copy) { return lowerAsyncCopy(copy); })
+      .Case([&](ArrayCopyOp copy) { return lowerArrayCopy(copy); })
       .Case([&](BoxCopyOp copy) { return lowerBoxCopy(copy); })
       .Case([&](BoxStoreOp store) { return lowerBoxStore(store); })
       .Case([&](LoadBlocksOp load) { return lowerLoadBlocks(load); })
@@ -164,6 +165,8 @@ static bool isChangedByOthers(func::FuncOp kernel, Value argument) {
         note(mapped(map), /*reads=*/true, /*writes=*/false);
     if (auto load = dyn_cast<LoadBlocksOp>(op))
       note(load.getBase(), /*reads=*/true, /*writes=*/false);
+    if (auto copy = dyn_cast<ArrayCopyOp>(op))
+      note(copy.getBase(), /*reads=*/true, /*writes=*/false);
     if (auto assembly = dyn_cast<tile::InlineAsmOp>(op)) {
       isRead |= !assembly.getIsPure();
       isWritten |= !assembly.getIsPure();

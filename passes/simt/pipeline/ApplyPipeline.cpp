@@ -46,6 +46,8 @@ void PipelineRewriter::copy(const PipelinedLoad &pipelined, Value ring, const IR
                             Value exists, Value slot, std::optional<int64_t> phase) {
   LoadOp load = pipelined.load;
   OpBuilder::InsertionGuard guard(builder);
+  if (!pipelined.array.empty())
+    return copyArray(pipelined, ring, mapping, exists, slot, phase);
   Value mask = load.getMask() ? mapping.lookupOrDefault(load.getMask()) : Value();
   mask = maskWith(builder, load.getLoc(), mask, isReached(load, mapping, exists),
                   load.getPtr().getType());
@@ -60,6 +62,19 @@ void PipelineRewriter::copy(const PipelinedLoad &pipelined, Value ring, const IR
   }
   AsyncCopyOp::create(builder, load.getLoc(), mapping.lookupOrDefault(load.getPtr()), place, mask,
                       pipelined.vector, pipelined.dim, load.getCache(), load.getEvict());
+}
+
+/// Starts to copy rows of an array, if the iteration exists.
+void PipelineRewriter::copyArray(const PipelinedLoad &pipelined, Value ring,
+                                 const IRMapping &mapping, Value exists, Value slot,
+                                 std::optional<int64_t> phase) {
+  LoadOp load = pipelined.load;
+  Value place = SlotOp::create(builder, load.getLoc(), ring, slot,
+                               phase ? builder.getI64IntegerAttr(*phase) : IntegerAttr());
+  SmallVector<Value> of = llvm::map_to_vector(
+      pipelined.array, [&](Value operand) { return mapping.lookupOrDefault(operand); });
+  ArrayCopyOp::create(builder, load.getLoc(), of[0], of[1], of[2], of[3], of[4], of[5], place,
+                      pipelined.dim, exists);
 }
 
 void PipelineRewriter::commit() {

@@ -11,15 +11,14 @@
 namespace tw::simt {
 
 /// A load whose tile is copied into a ring of slots instead: where the machine copies by itself, in
-/// pieces of `vector` neighbours along `dim`, or as a `box` that begins at `coordinates`, and the
-/// loop waits for the copies of one `group` together.
+/// pieces of `vector` neighbours along `dim`, as a `box` that begins at `coordinates`, or as rows
+/// along `dim` (of an `array`: operands of `array_copy`). Copies of a `group` are awaited together.
 struct PipelinedLoad {
   tile::LoadOp load;
   SharedType slot;
-  unsigned vector = 1, dim = 0;
-  unsigned group = 0;
+  unsigned vector = 1, dim = 0, group = 0;
   TensorMapAttr box = {};
-  llvm::SmallVector<mlir::Value> coordinates = {};
+  llvm::SmallVector<mlir::Value> coordinates = {}, array = {};
   /// Axes of the cluster, as bits: programs side by side along them copy a part of the box each,
   /// for all of these; none where each copies the whole box for itself.
   unsigned sharedAxes = 0;
@@ -29,10 +28,11 @@ struct PipelinedLoad {
   /// all. Null where slabs are copied one by one.
   TensorMapAttr whole = {};
   bool isWholeIf = false; // only where the tile is within the bounds of the pipeline
-
   /// Returns what the copy needs in its iteration.
   llvm::SmallVector<mlir::Value> sources() {
-    return box ? coordinates : llvm::SmallVector<mlir::Value>(load->getOperands());
+    if (box)
+      return coordinates;
+    return array.empty() ? llvm::SmallVector<mlir::Value>(load->getOperands()) : array;
   }
 };
 

@@ -23,13 +23,16 @@ using namespace mlir;
 using namespace tw;
 using namespace tw::simt;
 
-/// Returns the loop's own number of stages, or the module's; 1 of a short loop that threads copy
-/// for.
-static int64_t stagesOf(scf::ForOp loop, unsigned ofModule) {
-  if (loop->hasAttr(tile::kLoopShort) && !boxCopyOf(targetOf(loop)))
-    return 1;
+/// Returns the loop's own number of stages, or the module's.
+static int64_t wantedStagesOf(scf::ForOp loop, unsigned ofModule) {
   auto own = loop->getAttrOfType<IntegerAttr>(tile::kLoopNumStages);
   return own ? own.getInt() : ofModule;
+}
+
+/// Returns the same; 1 of a short loop for which no loader can copy.
+static int64_t stagesOf(scf::ForOp loop, unsigned ofModule) {
+  bool isAlone = loop->hasAttr(tile::kLoopShort) && !boxCopyOf(targetOf(loop));
+  return isAlone ? 1 : wantedStagesOf(loop, ofModule);
 }
 
 /// Returns the bytes that stages of all tiles loaded in loops would take: more than the stages of
@@ -46,12 +49,14 @@ static uint64_t mostBytesOfSlots(ModuleOp module, unsigned numStages) {
   return bytes;
 }
 
-/// Returns true if all tiles that a loop loads would be copied as boxes.
+/// Returns true if all tiles that a loop loads would be copied as boxes of arrays, which end where
+/// masks do.
 static bool areBoxes(scf::ForOp loop, unsigned numStages) {
   ScopedDiagnosticHandler silent(loop.getContext(), [](mlir::Diagnostic &) { return success(); });
   std::optional<LoopPipeline> plan =
       planPipeline(loop, loop->hasAttr(tile::kLoopNumStages), numStages);
-  return plan && plan->isOfBoxes && plan->loads.size() == countTileLoads(loop);
+  auto isBox = [](const PipelinedLoad &load) { return load.box || !load.array.empty(); };
+  return plan && llvm::all_of(plan->loads, isBox) && plan->loads.size() == countTileLoads(loop);
 }
 
 namespace {
@@ -324,10 +329,11 @@ struct PipelineLoops : tw::impl::PipelineLoopsBase<PipelineLoops> {
     tile::TargetAttr target = targetOf(getOperation());
     if (!target)
       return;
+    bool copiesBoxes = boxCopyOf(target) || arrayCopyOf(target);
     SmallVector<scf::ForOp> all;
     getOperation().walk([&](scf::ForOp loop) { all.push_back(loop); });
     for (scf::ForOp loop : all)
-      if (int64_t stages = stagesOf(loop, numStages); stages >= 2 && boxCopyOf(target))
+      if (int64_t stages = wantedStagesOf(loop, numStages); stages >= 2 && copiesBoxes)
         joinRest(loop, [&] { return areBoxes(loop, unsigned(stages)); });
     SlotRoom room;
     if (oneFewerWhereFull)

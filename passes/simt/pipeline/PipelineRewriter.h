@@ -31,6 +31,8 @@ struct PipelineRewriter {
   mlir::Value isReached(tile::LoadOp load, const mlir::IRMapping &mapping, mlir::Value exists);
   void copy(const PipelinedLoad &pipelined, mlir::Value ring, const mlir::IRMapping &mapping,
             mlir::Value exists, mlir::Value slot, std::optional<int64_t> phase);
+  void copyArray(const PipelinedLoad &pipelined, mlir::Value ring, const mlir::IRMapping &mapping,
+                 mlir::Value exists, mlir::Value slot, std::optional<int64_t> phase);
   void commit();
   void storeStaged();
   AheadState prologue();

@@ -10,6 +10,7 @@
 #include "passes/simt/layout/AsyncCopies.h"
 #include "passes/simt/layout/BufferChoice.h"
 #include "passes/simt/pipeline/LoopPipeline.h"
+#include "passes/simt/pipeline/PlanArrays.h"
 #include "passes/simt/product/AsyncOperands.h"
 #include "runtime/codes/Codes.h"
 #include "llvm/ADT/STLExtras.h"
@@ -31,6 +32,7 @@ struct Planner {
   std::optional<LoopPipeline> plan(bool isAsked);
   void collectProducts(bool isAsked);
   bool addAhead(Value value);
+  bool addAhead(const BoxPlace &place);
   bool addBranchesAround(LoadOp load);
   StringRef obstacleTo(Operation *op);
   bool addAheadOperation(Operation *op);
@@ -39,6 +41,8 @@ struct Planner {
   LinearLayout slotOf(LoadOp load);
   bool findPieces(PipelinedLoad &pipelined);
   std::optional<PipelinedLoad> tryLoad(LoadOp load);
+  std::optional<PipelinedLoad> tryArray(LoadOp load);
+  void planCopies(LoopPipeline &pipeline);
   std::optional<BoxPlace> boxOf(LoadOp load);
   bool isFixed(const Polynomial &coordinate);
   bool takeBoxes(LoopPipeline &pipeline);
@@ -51,9 +55,10 @@ struct Planner {
   llvm::SetVector<Operation *> wanted; // loads that feed products
   llvm::SetVector<Operation *> ahead;  // what computes their addresses and masks
   llvm::SetVector<unsigned> carried;   // numbers of the carried values that this needs
-  bool awaitsInLoop = false;           // waits for earlier launches
-  bool packs = false;                  // the machine copies all wanted tiles lane after lane
-  StringRef obstacle;                  // why the load that was tried last stays in its iteration
+  llvm::DenseMap<Operation *, PipelinedLoad> arrays; // wanted loads that warps copy as rows
+  bool awaitsInLoop = false;                         // waits for earlier launches
+  bool packs = false; // the machine copies all wanted tiles lane after lane
+  StringRef obstacle; // why the load that was tried last stays in its iteration
 };
 } // namespace
 
@@ -174,6 +179,15 @@ bool Planner::addAhead(Value value) {
   return !loop->isProperAncestor(op) || addAheadOperation(op);
 }
 
+/// The same of where a box begins.
+bool Planner::addAhead(const BoxPlace &place) {
+  return llvm::all_of(place.coordinates, [&](const Polynomial &coordinate) {
+    return llvm::all_of(coordinate.all(), [&](const Monomial &monomial) {
+      return llvm::all_of(monomial.leaves, [&](Value leaf) { return addAhead(leaf); });
+    });
+  });
+}
+
 //===-- One load -----------------------------------------------------------------------------===//
 
 /// The buffer that the machine copies the tile to lane after lane; none where it does not, or where
@@ -228,6 +242,8 @@ std::optional<PipelinedLoad> Planner::tryLoad(LoadOp load) {
   obstacle = !firstUseOf(loop, load) ? "nothing needs it" : obstacleTo(load);
   if (!obstacle.empty())
     return std::nullopt;
+  if (auto found = arrays.find(load); found != arrays.end())
+    return found->second;
   LinearLayout layout = slotOf(load);
   PipelinedLoad pipelined{load, SharedType::get(load.getContext(), layout.shape(),
                                                 tile::elementTypeOf(load.getType()),
@@ -246,6 +262,55 @@ std::optional<PipelinedLoad> Planner::tryLoad(LoadOp load) {
   return std::nullopt;
 }
 
+//===-- Rows of arrays -----------------------------------------------------------------------===//
+
+/// Reads a load as one that warps copy as rows of an array, whose place can be computed ahead.
+std::optional<PipelinedLoad> Planner::tryArray(LoadOp load) {
+  obstacle = !firstUseOf(loop, load) ? "nothing needs it" : obstacleTo(load);
+  if (obstacle.empty() && load->getBlock() != loop.getBody())
+    obstacle = "it is in a branch";
+  if (!obstacle.empty())
+    return std::nullopt;
+  std::optional<ArrayRows> rows = rowsOfLoad(facts, buffers, load, obstacle);
+  if (!rows || !addAhead(rows->place))
+    return std::nullopt;
+  PipelinedLoad pipelined{load, rows->buffer};
+  pipelined.dim = rows->dim;
+  pipelined.array = emitRows(loop, load, *rows);
+  return pipelined;
+}
+
+/// Decides how the tiles are copied. Lanes copy none lane after lane unless they do so with all
+/// that warps do not copy; else all go through registers.
+void Planner::planCopies(LoopPipeline &pipeline) {
+  SmallVector<std::pair<Operation *, StringRef>> others;
+  auto aheadBefore = ahead;
+  auto carriedBefore = carried;
+  if (arrayCopyOf(target) && !asBoxes)
+    for (Operation *op : wanted) {
+      if (std::optional<PipelinedLoad> array = tryArray(cast<LoadOp>(op)))
+        arrays.try_emplace(op, *array);
+      else
+        others.push_back({op, obstacle});
+    }
+  packs = packedCopyOf(target) && llvm::all_of(wanted, [&](Operation *load) {
+            return arrays.contains(load) || packedSlot(cast<LoadOp>(load)).has_value();
+          });
+  if (!packs) {
+    arrays.clear();
+    ahead = std::move(aheadBefore);
+    carried = std::move(carriedBefore);
+  }
+  for (Operation *op : wanted)
+    for (Value operand : arrays.lookup(op).array)
+      addAhead(operand);
+  for (auto [op, reason] : others)
+    emitCodedRemark(op, Code::BoxCopies)
+        << "threads copy this tile, in place of warps that copy rows of its array: " << reason;
+  pipeline.isThroughRegisters = isThroughRegisters();
+  pipeline.isPacked = packs;
+}
+
 //===-- Boxes --------------------------------------------------------------------------------===//
 
 /// Reads a load as that of a box whose coordinates can be computed ahead.
@@ -259,11 +324,7 @@ std::optional<BoxPlace> Planner::boxOf(LoadOp load) {
     return std::nullopt;
   }
   std::optional<BoxPlace> source = boxOfLoad(facts, load, *slabs, obstacle);
-  for (const Polynomial &coordinate : source ? source->coordinates : ArrayRef<Polynomial>())
-    for (const Monomial &monomial : coordinate.all())
-      if (!llvm::all_of(monomial.leaves, [&](Value leaf) { return addAhead(leaf); }))
-        return std::nullopt;
-  return source;
+  return source && addAhead(*source) ? source : std::nullopt;
 }
 
 /// Returns true if the loop does not change a coordinate.
@@ -372,11 +433,7 @@ std::optional<LoopPipeline> Planner::plan(bool isAsked) {
   collectProducts(isAsked);
   LoopPipeline pipeline;
   pipeline.loop = loop;
-  packs = packedCopyOf(target) && llvm::all_of(wanted, [&](Operation *load) {
-            return packedSlot(cast<LoadOp>(load)).has_value();
-          });
-  pipeline.isThroughRegisters = isThroughRegisters();
-  pipeline.isPacked = packs;
+  planCopies(pipeline);
   for (Operation *op : wanted)
     if (std::optional<PipelinedLoad> load = tryLoad(cast<LoadOp>(op)))
       pipeline.loads.push_back(*load);

@@ -85,6 +85,8 @@ static bool writesNextSlot(Operation *op) {
     buffer = store.getBuffer();
   else if (auto copy = dyn_cast<AsyncCopyOp>(op))
     buffer = copy.getBuffer();
+  else if (auto rows = dyn_cast<ArrayCopyOp>(op))
+    buffer = rows.getBuffer();
   auto slot = buffer ? buffer.getDefiningOp<SlotOp>() : SlotOp();
   return slot && slot.getPhase() && *slot.getPhase() != 0;
 }

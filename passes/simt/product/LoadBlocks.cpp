@@ -153,11 +153,7 @@ std::optional<TileOfBlocks> tw::simt::blocksOf(const IndexFacts &facts,
   obstacle = obstacleOf(load);
   if (!obstacle.empty())
     return std::nullopt;
-  constexpr int64_t mostSpan = 128;
-  OperandSlabs slabs{.dim = dim,
-                     .spanBytes = unsigned(std::min(mostSpan, shape[dim] * bytes)),
-                     .elementBytes = unsigned(bytes)};
-  std::optional<BoxPlace> place = boxOfLoad(facts, load, slabs, obstacle);
+  std::optional<BoxPlace> place = boxOfRows(facts, load, dim, obstacle);
   if (!place)
     return std::nullopt;
   TensorMapAttr array = arrayOf(*place, load.getType(), dim);
@@ -236,34 +232,12 @@ struct BlockWriter {
   LoadBlocksOp write(const LinearLayout &layout);
 
 private:
-  Value emitBase();
-
   const TileOfBlocks &tile;
   LoadOp load;
   OpBuilder builder;
   Location loc;
 };
 } // namespace
-
-/// Moves the array to where it begins along the dimensions for which it has no extent.
-Value BlockWriter::emitBase() {
-  const BoxPlace &place = tile.place;
-  Value base = load->getParentOfType<FunctionOpInterface>().getArgument(place.map.getArgument());
-  Type wide = builder.getI64Type();
-  Value offset;
-  for (size_t dim = 0; dim < place.map.getRank(); ++dim) {
-    if (!isInAddress(place, dim))
-      continue;
-    Value term = emitCoordinate(builder, loc, place.coordinates[dim], wide);
-    if (dim > 0)
-      term = arith::MulIOp::create(
-          builder, loc, term,
-          emitProduct(builder, loc, load, place.map.getStrides()[dim - 1], wide));
-    offset = offset ? arith::AddIOp::create(builder, loc, offset, term).getResult() : term;
-  }
-  return offset ? tile::AddPtrOp::create(builder, loc, base.getType(), base, offset).getResult()
-                : base;
-}
 
 LoadBlocksOp BlockWriter::write(const LinearLayout &layout) {
   const BoxPlace &place = tile.place;
@@ -275,7 +249,8 @@ LoadBlocksOp BlockWriter::write(const LinearLayout &layout) {
     return emitCoordinate(builder, loc,
                           isInAddress(place, dim) ? Polynomial() : place.coordinates[dim]);
   };
-  Value base = emitBase();
+  Value base =
+      emitArrayStart(builder, load, place, [&](size_t dim) { return isInAddress(place, dim); });
   return LoadBlocksOp::create(
       builder, loc, load.getType(), base, product(tile.array.getExtents()[0]),
       product(tile.array.getExtents()[1]), product(tile.array.getStrides().front()), coordinate(0),

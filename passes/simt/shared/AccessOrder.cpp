@@ -39,6 +39,7 @@ static SmallVector<SharedAccessOf, 2> sharedAccessesOf(Operation *op) {
       .Case([](AsyncCopyOp copy) {
         return List{accessOf(copy.getBuffer(), true, copy.getPtr().getType())};
       })
+      .Case([](ArrayCopyOp copy) { return List{accessOf(copy.getBuffer(), true, Type())}; })
       .Case<PhaseInitOp, PhaseDropOp>(
           [](auto phases) { return List{accessOf(phases.getBarrier(), true, Type())}; })
       .Case([](PhaseAwaitOp phase) { return List{accessOf(phase.getBarrier(), false, Type())}; })
@@ -318,7 +319,7 @@ void PendingAccesses::add(Operation *op) {
   if (found->isPastBarrier) // of the copies before it, only that they are in flight counts
     found->loops.clear();
   found->isOrderedInWarp = found->isPastBarrier = false;
-  found->isInFlight = isa<AsyncCopyOp>(op);
+  found->isInFlight = isa<AsyncCopyOp, ArrayCopyOp>(op);
 }
 
 void PendingAccesses::order(Ordering barrier) {

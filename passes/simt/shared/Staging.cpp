@@ -80,10 +80,10 @@ static Region *onlyBranchWith(LoadSharedOp load) {
 static bool isWrittenUntil(LoadSharedOp load, Operation *end) {
   AllocSharedOp buffer = allocOf(load.getBuffer());
   auto writes = [&](Operation *op) {
-    bool mayWrite =
-        isa<StoreSharedOp, AsyncCopyOp>(op) && llvm::any_of(op->getOperands(), [&](Value operand) {
-          return isa<SharedType>(operand.getType()) && allocOf(operand) == buffer;
-        });
+    bool mayWrite = isa<StoreSharedOp, AsyncCopyOp, ArrayCopyOp>(op) &&
+                    llvm::any_of(op->getOperands(), [&](Value operand) {
+                      return isa<SharedType>(operand.getType()) && allocOf(operand) == buffer;
+                    });
     return mayWrite ? WalkResult::interrupt() : WalkResult::advance();
   };
   for (Operation *op = load->getNextNode(); op != end; op = op->getNextNode())

@@ -14,7 +14,6 @@
 #include "test/unit/passes/TileContext.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include <gtest/gtest.h>
-#include <numeric>
 #include <random>
 #include <set>
 
@@ -31,7 +30,8 @@ public:
   virtual std::string make() { return header() + block(3) + "return\n}\n"; }
   unsigned pick(unsigned count) { return random() % count; }
   static std::string header() {
-    return "func.func @f(%from: !llvm.ptr<1>, %to: !llvm.ptr<3>, %c: i1, %n: index) {\n"
+    return "func.func @f(%from: !llvm.ptr<1>, %to: !llvm.ptr<3>, %c: i1, %n: index, %w: i32, "
+           "%pitch: i64) {\n"
            "%zero = arith.constant 0 : index\n%one = arith.constant 1 : index\n";
   }
   static std::string copies(unsigned count) {
@@ -40,13 +40,22 @@ public:
       text += "simt.global_to_shared %from, %to, 16 : !llvm.ptr<1>, !llvm.ptr<3>\n";
     return text;
   }
+  static std::string arrayCopy() {
+    return "simt.copy_array %from, %to of %w x %w pitch %pitch box 8 x 8 of 2 pad 0 every 0 : "
+           "!llvm.ptr<1>, !llvm.ptr<3>\n";
+  }
   static std::string loop(const std::string &body) {
     static unsigned number = 0;
     return "scf.for %i" + std::to_string(number++) + " = %zero to %n step %one {\n" + body + "}\n";
   }
 
 protected:
-  virtual std::string someCopies(unsigned count) { return copies(count); }
+  virtual std::string someCopies(unsigned count) {
+    std::string text;
+    for (unsigned i = 0; i < count; ++i)
+      text += pick(2) ? copies(1) : arrayCopy();
+    return text;
+  }
   virtual std::string access() { return ""; }
   std::string block(unsigned depth) {
     std::string text;
@@ -143,21 +152,27 @@ struct Path {
 
 struct Execution : Path {
   const CopiesInFlight &copies;
-  unsigned open = 0;
-  std::vector<unsigned> groups = {}; // the copies of each, newest first
+  CopyCounts open = {};
+  std::vector<CopyCounts> groups = {}; // the copies of each, newest first
 
   Execution(const CopiesInFlight &copies, std::mt19937 &random) : Path(random), copies(copies) {}
   void execute(Operation *op) override {
     llvm::TypeSwitch<Operation *>(op)
-        .Case([&](GlobalToSharedOp) { ++open; })
-        .Case([&](AsyncCommitOp) { groups.insert(groups.begin(), std::exchange(open, 0)); })
+        .Case([&](GlobalToSharedOp) { ++open.ofLanes; })
+        .Case([&](CopyArrayOp) { ++open.ofArrays; })
+        .Case([&](AsyncCommitOp) { groups.insert(groups.begin(), std::exchange(open, {})); })
         .Case([&](AsyncWaitOp wait) { check(wait); });
   }
   void check(AsyncWaitOp wait) {
     if (groups.size() <= wait.getPending())
       return; // for no group
-    unsigned started = std::accumulate(groups.begin(), groups.begin() + wait.getPending(), open);
-    EXPECT_LE(copies.startedAfter(wait), started);
+    CopyCounts started = open;
+    for (unsigned group = 0; group < wait.getPending(); ++group) {
+      started.ofLanes += groups[group].ofLanes;
+      started.ofArrays += groups[group].ofArrays;
+    }
+    EXPECT_LE(copies.startedAfter(wait).ofLanes, started.ofLanes);
+    EXPECT_LE(copies.startedAfter(wait).ofArrays, started.ofArrays);
   }
 };
 
@@ -202,7 +217,7 @@ SmallVector<unsigned> countsOf(const std::string &body) {
       parseSourceString<ModuleOp>(Programs::header() + body + "return\n}\n", context.get());
   SmallVector<unsigned> counts;
   CopiesInFlight copies(*module->getOps<func::FuncOp>().begin());
-  module->walk([&](AsyncWaitOp wait) { counts.push_back(copies.startedAfter(wait)); });
+  module->walk([&](AsyncWaitOp wait) { counts.push_back(copies.startedAfter(wait).ofLanes); });
   return counts;
 }
 } // namespace

@@ -16,7 +16,11 @@ void executeAtomic(Cta &cta, Warp &warp, const Instruction &instruction, int32_t
 void executeAsyncCopy(Cta &cta, Warp &warp, const Instruction &instruction, int32_t pc,
                       LaneMask active);
 void executeAsyncCommit(Cta &cta, Warp &warp, LaneMask active);
-/// Completes all groups of the lanes but the latest `numLeft`; with `isAll` everything.
+/// Starts the copies of a warp's rows of an array, of which all lanes give the same descriptor.
+void executeTensorToShared(Cta &cta, Warp &warp, const Instruction &instruction, int32_t pc,
+                           LaneMask active);
+/// Completes all groups of the lanes but the latest `numLeft`, or all of the warp's copies of rows
+/// but these; with `isAll` everything.
 void executeAsyncWait(Cta &cta, Warp &warp, const Instruction &instruction, LaneMask active,
                       bool isAll);
 /// Between two instructions, under random completion: some copies move.

@@ -40,13 +40,13 @@ static void reportInFlight(const MemoryStep &step, const Request &request, unsig
   Cta &cta = step.cta;
   const AsyncCopy &copy = *slot.copy;
   bool isShared = request.space == Space::Shared;
-  bool isCommitted = copy.group[slot.lane] < cta.async.numCommitted[copy.warp][slot.lane];
+  bool isCommitted = copy.group[slot.lane] < cta.async.numGroups(copy, slot.lane);
   auto describe = [&](Finding &finding) {
     Place place = describePlace(cta, request, lane);
     finding.buffer = place.buffer;
     finding.offset = place.offset;
     finding.otherThread = cta.threadPosition(copy.warp, slot.lane);
-    bool isCopy = step.instruction.op == Op::AsyncCopy;
+    bool isCopy = step.instruction.op == Op::AsyncCopy || step.instruction.op == Op::TensorToShared;
     const char *verb = isCopy ? " copies to " : step.isWrite ? " writes " : " reads ";
     finding.message = nameOf(finding.thread) + verb + place.text +
                       ", which an asynchronous copy of " + nameOf(finding.otherThread) +
@@ -131,7 +131,7 @@ void tw::warpsim::reportAsyncLeaks(Cta &cta) {
   for (const std::vector<AsyncCopy> &copies : cta.async.ofWarp)
     for (const AsyncCopy &copy : copies) {
       unsigned lane = unsigned(__builtin_ctz(copy.inFlight));
-      bool isCommitted = copy.group[lane] < cta.async.numCommitted[copy.warp][lane];
+      bool isCommitted = copy.group[lane] < cta.async.numGroups(copy, lane);
       cta.report(Kind::AsyncLeak, cta.warps[copy.warp], lane, copy.pc, [&](Finding &finding) {
         finding.message = std::string("the thread ends and has not ") +
                           (isCommitted ? "waited for" : "committed, nor waited for,") +

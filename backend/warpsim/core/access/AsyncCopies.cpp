@@ -1,5 +1,7 @@
-// cp.async: issue, completion as the launch's policy says, groups and waits.
+// cp.async and copies of rows of arrays: issue, completion as the launch's policy says, groups and
+// waits.
 #include "backend/warpsim/core/access/Addresses.h"
+#include "backend/warpsim/core/access/TensorRows.h"
 #include "backend/warpsim/core/state/Origins.h"
 #include "backend/warpsim/core/wave/Wave.h"
 #include <algorithm>
@@ -164,6 +166,145 @@ void tw::warpsim::executeAsyncCopy(Cta &cta, Warp &warp, const Instruction &inst
   });
 }
 
+//===-- Rows of arrays -----------------------------------------------------------------------===//
+
+static void reportRows(Cta &cta, Warp &warp, int32_t pc, Kind kind, const std::string &message) {
+  cta.report(kind, warp, 0, pc, [&](Finding &finding) { finding.message = message; });
+}
+
+/// Returns the words of the descriptor that all lanes give; none where they do not, or give one
+/// without a value, which is reported.
+static std::optional<TensorWords> descriptorOf(Cta &cta, Warp &warp, const Instruction &instruction,
+                                               int32_t pc, LaneMask active) {
+  TensorWords words;
+  for (size_t i = 0; i < words.size(); ++i) {
+    const Operand &word = instruction.sources[i];
+    reportUnset(cta, warp, word, pc, active, "the descriptor of a tensor copy");
+    words[i] = uint32_t(readLane(word, warp.registers(), unsigned(__builtin_ctz(active))));
+    for (LaneMask rest = active; rest; rest &= rest - 1)
+      if (uint32_t(readLane(word, warp.registers(), unsigned(__builtin_ctz(rest)))) != words[i]) {
+        reportRows(cta, warp, pc, Kind::TensorMapMisuse,
+                   "the descriptor of a tensor copy differs from lane to lane");
+        return std::nullopt;
+      }
+  }
+  return words;
+}
+
+namespace {
+/// The pieces of a copy of rows that are issued together.
+struct RowsIssue {
+  Cta &cta;
+  Warp &warp;
+  const Instruction &instruction;
+  int32_t pc;
+  Region *region = nullptr; // which the first element is in
+  bool hasReported = false; // that the array reaches outside of it
+  AsyncCopy copy = {};
+  LaneMask lanes = 0;
+
+  void add(const TensorPiece &piece);
+  void flush();
+};
+} // namespace
+
+/// Adds a piece, without what lies outside of the array that its first element is in.
+void RowsIssue::add(const TensorPiece &piece) {
+  unsigned lane = unsigned(__builtin_popcount(lanes));
+  bool isThere = region && piece.address >= region->base && piece.address < region->end &&
+                 region->end - piece.address >= piece.sourceBytes;
+  if (piece.sourceBytes && !isThere && !hasReported) {
+    hasReported = true;
+    reportRows(cta, warp, pc, Kind::OutOfBoundsGlobal,
+               "a tensor copy reads " + std::to_string(piece.sourceBytes) + " bytes outside of " +
+                   (region ? "`" + region->name + "`, at offset " +
+                                 std::to_string(int64_t(piece.address - region->base))
+                           : std::string("every allocation")));
+  }
+  copy.sourceBytes[lane] = uint8_t(isThere ? piece.sourceBytes : 0);
+  copy.source[lane] = piece.address;
+  copy.fromHost[lane] = isThere ? region->host + (piece.address - region->base) : nullptr;
+  copy.to[lane] = piece.offset;
+  lanes |= LaneMask(1) << lane;
+  if (lanes == ~LaneMask(0))
+    flush();
+}
+
+/// Checks and starts the pieces that were added.
+void RowsIssue::flush() {
+  if (!lanes)
+    return;
+  MemoryStep write = {cta, warp, instruction, pc, true, copy.bytes};
+  write.isProbe = true;
+  MemoryStep read = {cta, warp, instruction, pc, false, copy.bytes};
+  read.source = &instruction.sourceAddress;
+  for (LaneMask rest = lanes; rest; rest &= rest - 1) {
+    unsigned lane = unsigned(__builtin_ctz(rest));
+    Request source;
+    source.lanes = LaneMask(1) << lane;
+    source.bytes = copy.sourceBytes[lane];
+    source.at[lane] = copy.source[lane];
+    source.host[lane] = const_cast<uint8_t *>(copy.fromHost[lane]);
+    source.region = region;
+    if (!source.bytes)
+      continue;
+    checkAccess(read, source);
+    countRequest(read, source);
+    copy.isUndefined |= LaneMask(isSourceUndefined(read, source, lane)) << lane;
+  }
+  Request target;
+  target.space = Space::Shared;
+  target.lanes = lanes;
+  target.bytes = copy.bytes;
+  for (unsigned lane = 0; lane < kWarpSize; ++lane) {
+    target.at[lane] = lanes >> lane & 1 ? copy.to[lane] : 0;
+    target.host[lane] = cta.shared.bytes.data() + target.at[lane];
+  }
+  noteCoverage(write, target);
+  checkInFlight(write, target);
+  checkAccess(write, target);
+  AsyncCopy &issued = cta.async.ofWarp[warp.index].emplace_back(copy);
+  issued.number = cta.timeline.beginCopy(warp.index, pc, cta.clock);
+  launchLanes(cta, issued, lanes, cta.launch.launch.options.completion);
+  lanes = copy.isUndefined = 0;
+}
+
+void tw::warpsim::executeTensorToShared(Cta &cta, Warp &warp, const Instruction &instruction,
+                                        int32_t pc, LaneMask active) {
+  uint32_t group = cta.async.numOfRows[warp.index]++;
+  std::optional<TensorWords> words = descriptorOf(cta, warp, instruction, pc, active);
+  if (!words)
+    return;
+  std::string mistake;
+  std::optional<TensorRows> rows = decodeTensor(*words, mistake);
+  if (!mistake.empty())
+    reportRows(cta, warp, pc, Kind::TensorMapMisuse, "the descriptor of a tensor copy " + mistake);
+  if (!rows) // there is no tile
+    return;
+  uint64_t first = rows->shared - cta.launch.program.sharedBase;
+  if (first + rows->sharedBytes() > cta.launch.sharedBytes)
+    return reportRows(cta, warp, pc, Kind::OutOfBoundsShared,
+                      "a tensor copy to offset " + std::to_string(int64_t(first)) + " writes " +
+                          std::to_string(rows->sharedBytes()) + " bytes, beyond shared memory (" +
+                          std::to_string(cta.launch.sharedBytes) + " bytes)");
+  RowsIssue issue{cta, warp, instruction, pc};
+  issue.region = cta.launch.memory.find(rows->address, cta.regionHints[pc]);
+  issue.copy.pc = pc;
+  issue.copy.warp = warp.index;
+  issue.copy.isOfRows = true;
+  issue.copy.bytes = uint8_t(rows->pieceBytes());
+  issue.copy.group.fill(group);
+  for (uint32_t row = 0; row < rows->rows; ++row)
+    for (uint32_t byte = 0; byte < rows->rowBytes(); byte += rows->pieceBytes()) {
+      TensorPiece piece = rows->pieceAt(row, byte);
+      piece.offset += uint32_t(first);
+      issue.add(piece);
+    }
+  issue.flush();
+}
+
+//===-- Groups and waits ---------------------------------------------------------------------===//
+
 void tw::warpsim::executeAsyncCommit(Cta &cta, Warp &warp, LaneMask active) {
   for (LaneMask rest = active; rest; rest &= rest - 1)
     ++cta.async.numCommitted[warp.index][__builtin_ctz(rest)];
@@ -210,12 +351,17 @@ static void land(Cta &cta, AsyncCopy &copy, LaneMask lanes) {
 void tw::warpsim::executeAsyncWait(Cta &cta, Warp &warp, const Instruction &instruction,
                                    LaneMask active, bool isAll) {
   uint64_t numLeft = isAll ? 0 : instruction.sources[0].bits;
-  const std::array<uint32_t, kWarpSize> &committed = cta.async.numCommitted[warp.index];
+  bool isOfRows = instruction.op == Op::TensorWait;
+  if (isOfRows) // a warp waits, whichever of its lanes are active
+    active = ~LaneMask(0);
   std::vector<AsyncCopy> &copies = cta.async.ofWarp[warp.index];
   for (AsyncCopy &copy : copies) {
+    if (copy.isOfRows != isOfRows)
+      continue;
     LaneMask ready = 0;
     for (unsigned lane = 0; lane < kWarpSize; ++lane)
-      ready |= LaneMask(isAll || copy.group[lane] + numLeft < committed[lane]) << lane;
+      ready |= LaneMask(isAll || copy.group[lane] + numLeft < cta.async.numGroups(copy, lane))
+               << lane;
     if (LaneMask landing = ready & active & copy.inFlight)
       land(cta, copy, landing);
   }

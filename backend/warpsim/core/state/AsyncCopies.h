@@ -6,9 +6,11 @@
 
 namespace tw::warpsim {
 
-/// One cp.async of a warp, until all its lanes have waited for it.
+/// One cp.async of a warp, until all its lanes have waited for it; or up to 32 pieces of rows of an
+/// array, which the warp waits for by another counter: each lane stands for one.
 struct AsyncCopy {
   int32_t pc = -1;
+  bool isOfRows = false;
   unsigned warp = 0;
   LaneMask inFlight = 0;                      // lanes that have not waited
   LaneMask unmoved = 0;                       // of these, those whose bytes are still to be copied
@@ -28,10 +30,15 @@ struct AsyncCopy {
 struct AsyncCopies {
   std::vector<std::vector<AsyncCopy>> ofWarp;                // in order of issue
   std::vector<std::array<uint32_t, kWarpSize>> numCommitted; // groups, by warp and lane
+  std::vector<uint32_t> numOfRows;          // copies of rows, by warp: each is a group
   std::vector<uint64_t> inFlight;           // a bit for each 4 bytes of shared memory
   uint64_t numInFlight = 0, numUnmoved = 0; // lanes
   std::mt19937_64 random;
   void reset(unsigned numWarps, uint32_t sharedBytes, uint64_t seed);
+  /// Returns the groups that a lane of a warp has committed, of the copies that are alike.
+  uint32_t numGroups(const AsyncCopy &copy, unsigned lane) const {
+    return copy.isOfRows ? numOfRows[copy.warp] : numCommitted[copy.warp][lane];
+  }
 };
 
 } // namespace tw::warpsim

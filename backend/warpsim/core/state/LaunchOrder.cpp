@@ -19,7 +19,7 @@ static bool writesGlobal(const Instruction &instruction) {
 static bool readsGlobal(const Instruction &instruction) {
   return (instruction.op == Op::Ld && instruction.space == Space::Global) ||
          instruction.op == Op::AsyncCopy || instruction.op == Op::BulkLoad ||
-         instruction.op == Op::TensorLoad;
+         instruction.op == Op::TensorLoad || instruction.op == Op::TensorToShared;
 }
 
 void tw::warpsim::noteLaunchOrder(Cta &cta, Warp &warp, const Instruction &instruction, int32_t pc,

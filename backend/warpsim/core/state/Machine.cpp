@@ -10,6 +10,7 @@ void AsyncCopies::reset(unsigned numWarps, uint32_t sharedBytes, uint64_t seed) 
   for (std::vector<AsyncCopy> &copies : ofWarp)
     copies.clear();
   numCommitted.assign(numWarps, {});
+  numOfRows.assign(numWarps, 0);
   inFlight.assign(sharedBytes / 256 + 1, 0);
   numInFlight = numUnmoved = 0;
   random.seed(seed);

@@ -5,9 +5,9 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "passes/analysis/SharedLiveness.h"
 #include "passes/simt/lowering/thread/Storage.h"
 #include "passes/simt/lowering/thread/ThreadBits.h"
-#include "passes/analysis/SharedLiveness.h"
 #include "runtime/codes/Codes.h"
 
 using namespace mlir;
@@ -48,7 +48,8 @@ BitMatrix tw::simt::byteOffsetsIn(SharedType buffer) {
 SharedTile::SharedTile(SimtFunction &f, SharedType buffer, SharedStart start,
                        const LinearLayout &registers)
     : f(f), element(buffer.getElementType()), storage(storageType(f, element)),
-      registers(registers), byteOffsets(byteOffsetsIn(buffer)), start(start) {
+      registers(registers), byteOffsets(byteOffsetsIn(buffer)), padding(buffer.getPadding()),
+      start(start) {
   unsigned widest = f.machine.banks.accessBytes;
   access = sharedAccess(registers, buffer.getLayout().getValue(),
                         std::max(1u, widest / bytesInShared(element)));
@@ -70,15 +71,25 @@ void SharedTile::addVariable(Value bytes, uint32_t mask) {
   pointers.clear();
 }
 
+/// Adds the padding in front of a byte. That of a sum of offsets with different bits is the sum of
+/// theirs.
+static Value withPadding(SimtFunction &f, Value offset, SharedPadding padding) {
+  if (!padding.interval || !offset)
+    return offset;
+  Value number = f.create<arith::ShRUIOp>(offset, f.constantI32(llvm::Log2_32(padding.interval)));
+  Value before = f.create<arith::MulIOp>(number, f.constantI32(padding.bytes));
+  return f.create<arith::AddIOp>(offset, before);
+}
+
 Value SharedTile::addressOf(uint32_t reg) {
   uint32_t bytes = uint32_t(byteOffsets.apply(registers.apply(Place::Register, reg)));
-  uint32_t xored = bytes & variableMask, added = bytes & ~variableMask;
+  uint32_t xored = bytes & variableMask, added = padding.apply(bytes & ~variableMask);
   if (!variable && !start.slotBytes)
     return f.sharedAddress(start.bytes + added, {});
   Value &pointer = pointers[xored];
   if (!pointer) {
     Value offset = xored ? xorOf(f, variable, f.constantI32(xored)) : variable;
-    pointer = sharedAddressIn(f, start, offset);
+    pointer = sharedAddressIn(f, start, withPadding(f, offset, padding));
   }
   if (added == 0)
     return pointer;

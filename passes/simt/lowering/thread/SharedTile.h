@@ -38,14 +38,15 @@ private:
   mlir::Type element, storage;
   LinearLayout registers;
   SharedAccess access;
-  BitMatrix byteOffsets; // of an element's index
+  BitMatrix byteOffsets; // of an element's index, without the padding
+  SharedPadding padding;
   SharedStart start;
   mlir::Value variable;
   uint32_t variableMask = 0;
   std::map<uint32_t, mlir::Value> pointers; // by the constant that is xored to `variable`
 };
 
-/// The byte offsets in a buffer of the bits of an element's index.
+/// The byte offsets in a buffer of the bits of an element's index, without its padding.
 BitMatrix byteOffsetsIn(SharedType buffer);
 unsigned bytesInShared(mlir::Type element);
 

@@ -73,6 +73,7 @@ struct SimtFunction {
   /// The number of this warp's group of so many warps.
   mlir::Value groupOfWarp(unsigned warpsOfGroup);
   mlir::LogicalResult lowerAsyncCopy(AsyncCopyOp op);   // LowerAsync.cpp
+  mlir::LogicalResult lowerArrayCopy(ArrayCopyOp op);
   mlir::LogicalResult lowerLoadBlocks(LoadBlocksOp op); // LowerMemory.cpp
   mlir::LogicalResult lowerBoxCopy(BoxCopyOp op);       // LowerBoxes.cpp
   mlir::LogicalResult lowerBoxStore(BoxStoreOp op);

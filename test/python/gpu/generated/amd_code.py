@@ -23,16 +23,18 @@ OTHERS = {
 
 def compile_for(
     arch: str, name: str, num_warps: int = 4, device: str = "amd", num_stages: int = 2,
-    options: Mapping[str, Any] = {}, **changes: Any,
+    options: Mapping[str, Any] = {}, nonneg: bool = False, **changes: Any,
 ) -> Any:  # fmt: skip
-    """A kernel of the benchmark, or one of `OTHERS`, with its constants but for `changes`."""
+    """A kernel of the benchmark, or one of `OTHERS`, with its constants but for `changes`; `nonneg`: of integers
+    that are not negative, as launches find out."""
     if name in OTHERS:
         kernel, constants, types = getattr(tile_kernels, name), changes, OTHERS[name]
     else:
         kernel, constants = getattr(kernels, name), kernels.CONSTANTS[name] | changes
         types = kernels.SIGNATURES[name]
     names = [p.name for p in kernel.parameters if p.name not in constants]
-    signature = dict(zip(names, types.split(), strict=True))
+    facts = [f"{type}:nonneg" if nonneg and type.startswith("i32") else type for type in types.split()]
+    signature = dict(zip(names, facts, strict=True))
     return kernel.compile(
         signature, constants, device=f"{device}:{arch}", num_warps=num_warps, num_stages=num_stages, **options
     )
@@ -41,7 +43,7 @@ def compile_for(
 def instructions_of(text: str) -> list[str]:
     """Instructions and labels, in order."""
     lines = (line.split(";")[0].strip() for line in text.splitlines())
-    return [line for line in lines if re.match(r"(\.LBB\w+:|[sv]_|buffer_|global_|ds_|scratch_|flat_)", line)]
+    return [line for line in lines if re.match(r"(\.LBB\w+:|[sv]_|buffer_|global_|ds_|scratch_|flat_|tensor_)", line)]
 
 
 def loops_of(text: str) -> list[Counter[str]]:

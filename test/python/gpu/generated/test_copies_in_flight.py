@@ -19,12 +19,16 @@ EARLY = "may be reached while a copy into its shared memory is in flight"
 
 @pytest.mark.parametrize("num_stages", [2, 3])
 @pytest.mark.parametrize("name", ["matmul", "attention"])
-@pytest.mark.parametrize(("device", "arch"), [("nvidia", "sm_80"), ("amd", "gfx950"), ("amd", "gfx1250")])
+@pytest.mark.parametrize(
+    ("device", "arch", "nonneg"),
+    [("nvidia", "sm_80", False), ("amd", "gfx950", False), ("amd", "gfx1250", False), ("amd", "gfx1250", True)],
+)  # fmt: skip
 def test_a_wait_for_one_group_less_is_refused(
-    device: str, arch: str, name: str, num_stages: int, compiler: None, tmp_path: Path,
+    device: str, arch: str, nonneg: bool, name: str, num_stages: int, compiler: None, tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
-    text = compile_for(arch, name, device=device, num_stages=num_stages).asm["scheduled"]
+    text = compile_for(arch, name, device=device, num_stages=num_stages, nonneg=nonneg).asm["scheduled"]
+    assert ("simt.array_copy" in text) == nonneg
     waits = list(re.finditer(r"simt\.async_wait (\d+)", text))
     assert waits
     file = tmp_path / f"{name}.scheduled"
@@ -34,7 +38,7 @@ def test_a_wait_for_one_group_less_is_refused(
         file.write_text(f"{text[: wait.start(1)]}{int(wait[1]) + 1}{text[wait.end(1) :]}")
         refused = pytest.raises(tw.UnsupportedError, match=EARLY)
         with pytest.warns(tw.TilewrightWarning, match="TW0502"), refused as error:
-            compile_for(arch, name, device=device, num_stages=num_stages)
+            compile_for(arch, name, device=device, num_stages=num_stages, nonneg=nonneg)
         assert error.value.code == "TW0318"
 
 
@@ -89,6 +93,28 @@ def test_asynchronous_copies_of_gfx1250(depth: int, num_stages: int, compiler: N
     waits = [int(line.split()[-1], 0) for line in lines if line.startswith("s_wait_asynccnt")]
     steps = wmma * 32 // (16 * depth)
     assert max(waits) == (num_stages - 2) * len(copies) // steps
+
+
+@pytest.mark.parametrize(("depth", "num_stages"), [(32, 2), (64, 2), (32, 3), (32, 4)])
+def test_copies_of_arrays_of_gfx1250(depth: int, num_stages: int, compiler: None) -> None:
+    """A wave copies its rows of both operands by an instruction each, with a descriptor in scalar registers; no
+    address and no mask of a lane is left. Copies have a step of products at least."""
+    compiled = compile_for("gfx1250", "matmul", num_stages=num_stages, BK=depth, nonneg=True)
+    assert compiled.resources["scratch_bytes"] == 0
+    lines = product_lines(compiled.asm["asm"])
+    wmma = sum("v_wmma_f32_16x16x32_f16" in line for line in lines)
+    steps = wmma * 32 // (16 * depth)
+    copies = [line for line in lines if line.startswith("tensor_load_to_lds")]
+    assert len(copies) == 2 * steps
+    assert not [line for line in lines if line.startswith(("global_load", "v_readfirstlane", "v_cndmask", "v_cmp"))]
+    waits = [int(line.split()[-1], 0) for line in lines if line.startswith("s_wait_tensorcnt")]
+    assert len(waits) == steps and set(waits) == {2 * (num_stages - 2)}
+    often = lines * 5
+    for place in range(4 * len(lines), len(often)):
+        if often[place].startswith("s_wait_tensorcnt"):
+            started = [at for at in range(place) if often[at].startswith("tensor_load_to_lds")]
+            newest = started[-1 - 2 * (num_stages - 2)]
+            assert sum("wmma" in each for each in often[newest:place]) >= depth // 2
 
 
 @pytest.mark.parametrize("num_stages", [2, 3])

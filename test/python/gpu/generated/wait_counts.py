@@ -27,7 +27,7 @@ MOST_PASSED = 9  # more count as so many: in a loop without a wait there is no e
 
 _REGISTERS = re.compile(r"\b([vsa])(?:(\d+)|\[(\d+):(\d+)\])|\b(vcc(?:_lo|_hi)?)\b")
 BARRIER = re.compile(r"s_barrier(_signal)?$")
-_MEMORY = re.compile(r"(buffer|global|scratch|ds|s)_")
+_MEMORY = re.compile(r"(buffer|global|scratch|ds|s|tensor)_")
 
 
 class Line(NamedTuple):
@@ -71,6 +71,7 @@ class Machine:
         }[self.generation]
         # Of gfx1250, copies to shared memory count apart.
         self.counters["copy"] = "asynccnt" if self.generation == 12 else self.counters["load"]
+        self.counters["tensor"] = "tensorcnt"
 
     def waits_of(self, line: Line) -> dict[str, int]:
         """The counters that an instruction waits for, each until at most so many are under way."""
@@ -122,6 +123,8 @@ def access_of(line: Line, machine: Machine) -> Access | None:
         is_load = re.match(r"s_(buffer_)?load_", opcode)
         filled = registers_in(line.operands[0]) if is_load else set()
         return Access(machine.counters["scalar"], IN_ANY_ORDER, filled, False) if is_load else None
+    if opcode == "tensor_load_to_lds":
+        return Access(machine.counters["tensor"], "tensor", set(), False, True)
     if opcode.startswith("ds_"):
         is_exchange = re.match(r"ds_(b?permute|swizzle)", opcode)
         fills = bool(re.match(r"ds_(read|load|b?permute|swizzle)", opcode)) or "_rtn" in opcode
@@ -148,7 +151,7 @@ def lines_of(text: str) -> list[Line]:
     found = []
     for number, line in enumerate(text.splitlines(), 1):
         code = LATE_REGISTER.sub(r"\1", re.split(r";|//", line)[0].strip())
-        if re.match(r"(\.LBB\w+:$|[sv]_|buffer_|global_|flat_|ds_|scratch_)", code):
+        if re.match(r"(\.LBB\w+:$|[sv]_|buffer_|global_|flat_|ds_|scratch_|tensor_)", code):
             found.append(Line(number, code.removesuffix(":") + ":" if code.startswith(".L") else code))
     return found
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import re
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -220,10 +221,10 @@ def _copy(wave: Wave, instruction: Instruction, memory: Memory, shared: Shared) 
     wave.copies.append((number, lambda: shared.store(wave.number, at, found[where], instruction)))
 
 
-def complete_copies(wave: Wave, issued: int, count: int) -> None:
+def complete_copies(copies: list[tuple[int, Callable[[], None]]], issued: int, count: int) -> None:
     """A wait until `count` of the `issued` operations that are counted with copies are under way at most."""
-    while wave.copies and wave.copies[0][0] <= issued - count:
-        wave.copies.pop(0)[1]()
+    while copies and copies[0][0] <= issued - count:
+        copies.pop(0)[1]()
 
 
 def _buffer(wave: Wave, instruction: Instruction, memory: Memory, form: Form) -> None:

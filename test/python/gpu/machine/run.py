@@ -18,7 +18,7 @@ from tilewright.launch.arguments import memory_of
 
 import tilewright as tw
 
-from . import exchange, matrix, memory, scalar
+from . import exchange, matrix, memory, scalar, tensors
 from .decode import UNNAMED, CodeObject, Instruction, register_mode, tool
 from .semantics import NotUnderstood
 from .shared import Shared
@@ -80,7 +80,8 @@ class Machine:
             wave.register_mode = register_mode(instruction, wave.register_mode)
             wave.early(instruction)
             if waited := copies_waited_for(wave, instruction):
-                memory.complete_copies(wave, *waited)
+                is_tensor = instruction.opcode == "s_wait_tensorcnt"
+                memory.complete_copies(wave.tensors if is_tensor else wave.copies, *waited)
             wave.place = instruction.next
             self.execute(wave, instruction)
         raise Report("a wave does not end")
@@ -109,6 +110,8 @@ def copies_waited_for(wave: Wave, instruction: Instruction) -> tuple[int, int] |
     may be under way behind it."""
     if instruction.opcode == "s_wait_asynccnt":
         return wave.num_async, int(instruction.operands[0], 0)
+    if instruction.opcode == "s_wait_tensorcnt":
+        return wave.num_tensors, int(instruction.operands[0], 0)
     match = re.search(r"vmcnt\((\d+)\)", str(instruction)) if instruction.opcode == "s_waitcnt" else None
     return (wave.num_vector, int(match[1])) if match else None
 
@@ -126,6 +129,7 @@ _KINDS: list[tuple[re.Pattern[str], Callable[[Machine, Wave, Instruction], None]
     (re.compile(r"ds_(b?permute|swizzle)"), lambda machine, wave, each: exchange.through_memory(wave, each)),
     (re.compile(r"ds_"), lambda machine, wave, each: memory.shared_access(wave, each, machine.shared)),
     (re.compile(r"scratch_"), lambda machine, wave, each: memory.scratch(wave, each)),
+    (re.compile(r"tensor_load_to_lds"), lambda machine, wave, each: tensors.copy(wave, each, machine.heap, machine.shared)),
     (re.compile(r"(buffer|global)_"), lambda machine, wave, each: memory.access(wave, each, machine.heap, machine.shared)),
 ]
 

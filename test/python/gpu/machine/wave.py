@@ -61,6 +61,8 @@ class Wave:
         self.num_vector = 0  # loads, stores and copies of global memory so far
         self.num_async = 0  # copies that count apart
         self.copies: list[tuple[int, Callable[[], None]]] = []  # to shared memory, by their number
+        self.num_tensors = 0  # copies of rows of arrays
+        self.tensors: list[tuple[int, Callable[[], None]]] = []
         self.is_gfx1250 = False
         self.register_mode = 0
         self.under_way = UnderWay(generation)
