@@ -50,8 +50,15 @@ Value DescriptorWriter::placeOf(simt::CopyArrayOp op) {
   shared = both(shared, wide(hasTile));
   if (op.getExists())
     shared = LLVM::SelectOp::create(b, lowering.loc, op.getExists(), shared, wide(0));
-  Value address = LLVM::PtrToIntOp::create(b, lowering.loc, i64, op.getPtr());
-  Value place = vectorOf({shared, both(address, wide(isTensor))});
+  // The last step of the address is what loops change: all else comes before it.
+  auto step = op.getPtr().getDefiningOp<LLVM::GEPOp>();
+  bool isStep = step && step.getElemType().isInteger(8) && step.getDynamicIndices().size() == 1;
+  Value address =
+      LLVM::PtrToIntOp::create(b, lowering.loc, i64, isStep ? step.getBase() : op.getPtr());
+  address = both(address, wide(isTensor));
+  if (isStep)
+    address = LLVM::AddOp::create(b, lowering.loc, address, step.getDynamicIndices().front());
+  Value place = vectorOf({shared, address});
   return LLVM::BitcastOp::create(b, lowering.loc, VectorType::get({4}, b.getI32Type()), place);
 }
 

@@ -81,34 +81,42 @@ static WarpRows rowsOfWarp(SimtFunction &f, int64_t numRows) {
   return rows;
 }
 
+/// Emits how many rows, or columns, the array has from a corner on.
+static Value leftOf(SimtFunction &f, Value extent, Value corner) {
+  return f.create<arith::MaxSIOp>(f.create<arith::SubIOp>(extent, corner), f.constantI32(0));
+}
+
 LogicalResult SimtFunction::lowerArrayCopy(ArrayCopyOp op) {
   FailureOr<SharedStart> start = sharedStartOf(*this, op.getBuffer(), op);
   if (failed(start))
     return failure();
   SharedType buffer = op.getBuffer().getType();
-  Type element = buffer.getElementType(), wide = builder.getI64Type();
   SharedPadding padding = buffer.getPadding();
-  int64_t bytes = bytesInShared(element), columns = buffer.getShape()[op.getDim()];
+  int64_t bytes = bytesInShared(buffer.getElementType());
+  int64_t columns = buffer.getShape()[op.getDim()];
   WarpRows rows = rowsOfWarp(*this, buffer.getShape()[1 - op.getDim()]);
   Value x = scalarOf(op.getX()), y = scalarOf(op.getY()), pitch = scalarOf(op.getPitch());
-  // What a loop does not change comes first.
-  Value ptr = scalarOf(op.getBase());
-  auto moveBy = [&](Value elements) {
-    ptr = create<LLVM::GEPOp>(ptr.getType(), builder.getIntegerType(8 * bytes), ptr,
-                              ValueRange{elements});
+  Type wide = builder.getI64Type();
+  auto bytesOf = [&](Value elements) {
+    return create<arith::MulIOp>(elements, constantOf(wide, bytes)).getResult();
   };
-  for (Value row : {rows.first, y})
-    moveBy(create<arith::MulIOp>(create<arith::ExtSIOp>(wide, row), pitch));
-  moveBy(create<arith::ExtSIOp>(wide, x));
-  auto leftOf = [&](Value extent, Value corner) -> Value {
-    Value left = create<arith::SubIOp>(extent, corner);
-    return create<arith::MaxSIOp>(left, constantI32(0));
+  Value bytesOfRow = bytesOf(pitch), ptr = scalarOf(op.getBase());
+  auto moveBy = [&](Value offset) {
+    ptr = create<LLVM::GEPOp>(ptr.getType(), builder.getI8Type(), ptr, ValueRange{offset});
   };
+  auto bytesOfRows = [&](Value number) { // which is not below 0
+    return create<arith::MulIOp>(create<arith::ExtUIOp>(wide, number), bytesOfRow).getResult();
+  };
+  // What loops change comes last.
+  moveBy(bytesOfRows(rows.first));
+  Value ofColumn = bytesOf(create<arith::ExtUIOp>(wide, x));
+  moveBy(create<arith::AddIOp>(bytesOfRows(y), ofColumn));
   Value height = create<arith::SubIOp>(scalarOf(op.getHeight()), rows.first);
   Value place = create<arith::MulIOp>(
       rows.first, constantI32(int64_t(padding.apply(uint64_t(columns * bytes)))));
-  create<CopyArrayOp>(ptr, sharedAddressIn(*this, *start, place),
-                      leftOf(scalarOf(op.getWidth()), x), leftOf(height, y), pitch,
+  Value widthLeft = leftOf(*this, scalarOf(op.getWidth()), x);
+  Value heightLeft = leftOf(*this, height, y);
+  create<CopyArrayOp>(ptr, sharedAddressIn(*this, *start, place), widthLeft, heightLeft, pitch,
                       both(op.getExists() ? scalarOf(op.getExists()) : Value(), rows.hasAny),
                       columns, rows.count, bytes, padding.bytes, padding.interval);
   return success();

@@ -264,9 +264,12 @@ static Ordering orderingOf(const PendingAccesses::Access &earlier, Operation *la
   // were awaited by all of them.
   if (isa<ReleaseOp>(later) && isa<MmaAsyncOp>(earlier.op))
     return Ordering::None;
+  // Each warp copies the same rows, in order.
+  bool copyRows = isa<ArrayCopyOp>(earlier.op) && isa<ArrayCopyOp>(later);
   for (const SharedAccessOf &a : sharedAccessesOf(earlier.op))
     for (const SharedAccessOf &b : sharedAccessesOf(later))
-      if (!areInDifferentSlots(a, b, earlier) && !(earlier.isPastBarrier && a.buffer == b.buffer))
+      if (!areInDifferentSlots(a, b, earlier) &&
+          !((earlier.isPastBarrier || copyRows) && a.buffer == b.buffer))
         needed = std::max(needed, orderingOfShared(a, b));
   return isa<ReleaseOp>(later) ? std::min(needed, Ordering::Warp) : needed;
 }

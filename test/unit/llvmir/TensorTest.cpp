@@ -50,7 +50,9 @@ static std::string copyOf(const Numbers &of, const std::string &name = "%d") {
 /// in the second array.
 static std::string readBehind(unsigned left, unsigned offset = 0) {
   return "  call void @llvm.amdgcn.s.wait.tensorcnt(i16 " + std::to_string(left) +
-         ")\n  %mine = getelementptr i32, ptr addrspace(3) @lds, i32 %tid\n"
+         ")\n  fence syncscope(\"wavefront\") release\n  call void @llvm.amdgcn.wave.barrier()\n"
+         "  fence syncscope(\"wavefront\") acquire\n"
+         "  %mine = getelementptr i32, ptr addrspace(3) @lds, i32 %tid\n"
          "  %from = getelementptr i8, ptr addrspace(3) %mine, i32 " +
          std::to_string(offset) +
          "\n  %v = load i32, ptr addrspace(3) %from, align 4\n"
@@ -60,14 +62,14 @@ static std::string readBehind(unsigned left, unsigned offset = 0) {
 static const std::string kEnd = "  call void @llvm.amdgcn.s.wait.tensorcnt(i16 0)\n  ret void\n";
 
 namespace {
-struct Run {
+struct Outcome {
   std::string kinds;
   std::vector<uint32_t> out;
 };
 } // namespace
 
-static Run run(const std::string &body,
-               LaunchOptions::Completion completion = LaunchOptions::Completion::Late) {
+static Outcome run(const std::string &body,
+                   LaunchOptions::Completion completion = LaunchOptions::Completion::Late) {
   IrSimulation simulation("gfx1250", 32);
   simulation.launch.options.completion = completion;
   simulation.array(iota(64));
@@ -79,7 +81,7 @@ static Run run(const std::string &body,
 TEST(TensorCopy, RowsFollowEachOther) {
   for (auto completion : {LaunchOptions::Completion::Late, LaunchOptions::Completion::Early,
                           LaunchOptions::Completion::Random}) {
-    Run result = run(copyOf({}) + readBehind(0) + kEnd, completion);
+    Outcome result = run(copyOf({}) + readBehind(0) + kEnd, completion);
     EXPECT_EQ(result.kinds, "");
     for (uint32_t i = 0; i < 32; ++i)
       EXPECT_EQ(result.out[i], i / 8 * 16 + i % 8) << i;
@@ -87,7 +89,7 @@ TEST(TensorCopy, RowsFollowEachOther) {
 }
 
 TEST(TensorCopy, IsZeroBeyondTheArray) {
-  Run result = run(copyOf({.width = 5, .height = 3}) + readBehind(0) + kEnd);
+  Outcome result = run(copyOf({.width = 5, .height = 3}) + readBehind(0) + kEnd);
   EXPECT_EQ(result.kinds, "");
   for (uint32_t i = 0; i < 32; ++i)
     EXPECT_EQ(result.out[i], i / 8 < 3 && i % 8 < 5 ? i / 8 * 16 + i % 8 : 0) << i;
@@ -96,14 +98,14 @@ TEST(TensorCopy, IsZeroBeyondTheArray) {
 /// 4 words of padding behind every 8.
 TEST(TensorCopy, PadsRows) {
   Numbers padded{.form = 2u << 16 | 1u << 20 | 2u << 22 | 3u << 25};
-  Run result = run("  %all = getelementptr i32, ptr addrspace(3) @lds, i32 %tid\n"
-                   "  store i32 77, ptr addrspace(3) %all, align 4\n"
-                   "  %more = getelementptr i8, ptr addrspace(3) %all, i32 128\n"
-                   "  store i32 77, ptr addrspace(3) %more, align 4\n"
-                   "  fence syncscope(\"wavefront\") release\n"
-                   "  call void @llvm.amdgcn.wave.barrier()\n"
-                   "  fence syncscope(\"wavefront\") acquire\n" +
-                   copyOf(padded) + readBehind(0, 16) + kEnd);
+  Outcome result = run("  %all = getelementptr i32, ptr addrspace(3) @lds, i32 %tid\n"
+                       "  store i32 77, ptr addrspace(3) %all, align 4\n"
+                       "  %more = getelementptr i8, ptr addrspace(3) %all, i32 128\n"
+                       "  store i32 77, ptr addrspace(3) %more, align 4\n"
+                       "  fence syncscope(\"wavefront\") release\n"
+                       "  call void @llvm.amdgcn.wave.barrier()\n"
+                       "  fence syncscope(\"wavefront\") acquire\n" +
+                       copyOf(padded) + readBehind(0, 16) + kEnd);
   EXPECT_EQ(result.kinds, "");
   for (uint32_t i = 0; i < 32; ++i) {
     uint32_t word = i + 4;
@@ -115,7 +117,7 @@ TEST(TensorCopy, PadsRows) {
 TEST(TensorCopy, WaitsCountAllCopies) {
   Numbers none{.count = 0, .offset = 1024}, other{.offset = 1024};
   for (unsigned left : {0u, 1u, 2u}) {
-    Run result =
+    Outcome result =
         run(copyOf({}) + copyOf(other, "%e") + copyOf(none, "%f") + readBehind(left) + kEnd);
     EXPECT_EQ(result.kinds, "") << left;
   }
@@ -129,7 +131,7 @@ TEST(TensorCopy, WaitsCountAllCopies) {
 }
 
 TEST(TensorCopy, StaysInItsArrayAndInSharedMemory) {
-  EXPECT_EQ(run(copyOf({.rows = 5, .height = 5}) + readBehind(0) + kEnd).kinds,
+  EXPECT_EQ(run(copyOf({.height = 5, .rows = 5}) + readBehind(0) + kEnd).kinds,
             "out-of-bounds-global");
   EXPECT_EQ(run(copyOf({.offset = 4096 - 64}) + kEnd).kinds, "out-of-bounds-shared");
 }

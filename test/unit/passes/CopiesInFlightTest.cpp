@@ -41,7 +41,8 @@ public:
     return text;
   }
   static std::string arrayCopy() {
-    return "simt.copy_array %from, %to of %w x %w pitch %pitch box 8 x 8 of 2 pad 0 every 0 : "
+    return "simt.copy_array %from, %to of %w x %w pitch %pitch box 8 x 8 of 2 pad 0 every "
+           "0 : "
            "!llvm.ptr<1>, !llvm.ptr<3>\n";
   }
   static std::string loop(const std::string &body) {

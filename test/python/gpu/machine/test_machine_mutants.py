@@ -119,6 +119,22 @@ def test_a_seeded_bug_is_found(kind: str, arch: str) -> None:
     assert found and all(what for _, what in found), found
 
 
+COPIES_OF_ROWS: dict[str, Edit] = {
+    "not awaited": dropped("s_wait_tensorcnt"),
+    "awaited too late": rewritten(r"^(s_wait_tensorcnt).*$", r"\1 0x3f"),
+    "not copied": dropped("tensor_load_to_lds"),
+    "another type": rewritten(r"^(s_\w+ .*, )0x80000000$", r"\g<1>0x40000000"),
+}
+
+
+@pytest.mark.parametrize("kind", COPIES_OF_ROWS)
+@pytest.mark.parametrize("name", ["product_f16_of_large_tiles", "attention"])
+def test_a_seeded_bug_in_copies_of_rows_is_found(name: str, kind: str) -> None:
+    """Copies that no path of this launch needs may go: of iterations that do not exist."""
+    found = mutants(name, "gfx1250", COPIES_OF_ROWS[kind], 6)
+    assert found and sum(bool(what) for _, what in found) >= len(found) - 2, found
+
+
 @pytest.mark.parametrize("moved", ["behind the signal", "before the wait"])
 def test_an_access_on_the_wrong_side_of_a_half_barrier_is_found(moved: str) -> None:
     """RDNA 4's waves signal at a barrier, go on with what needs no other wave, and wait: what they did to
