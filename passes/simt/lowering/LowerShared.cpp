@@ -27,9 +27,9 @@ static LinearLayout layoutIn(Type value, ArrayRef<int64_t> shape) {
 /// the registers of one access.
 static void reportConflicts(const SimtFunction &f, Operation *op, SharedType buffer,
                             const LinearLayout &vector, SharedUse use) {
-  double conflicts = bankConflicts(vector, buffer.getLayout().getValue(), use,
-                                   bytesInShared(buffer.getElementType()), f.machine.banks,
-                                   buffer.getPadding());
+  double conflicts =
+      bankConflicts(vector, buffer.getLayout().getValue(), use,
+                    bytesInShared(buffer.getElementType()), f.machine.banks, buffer.getPadding());
   if (conflicts > 1)
     emitCodedRemark(op, Code::BankConflicts)
         << (use == SharedUse::Read ? "reads" : "writes") << " of shared memory take "
@@ -224,6 +224,7 @@ LogicalResult SimtFunction::lowerGatherShared(GatherSharedOp op) {
   for (auto [reg, index] : llvm::enumerate(indices)) {
     Value offset = gatherOffset(*this, layout, reg, toI32(*this, index),
                                 buffer.getLayout().getValue(), byteOffsets, op.getAxis());
+    offset = withPadding(*this, offset, buffer.getPadding());
     Value address = sharedAddressIn(*this, *start, offset);
     if (!isWithin)
       address = checkedAddress(*this, address, index, extent);

@@ -45,6 +45,14 @@ BitMatrix tw::simt::byteOffsetsIn(SharedType buffer) {
   return offsets;
 }
 
+Value tw::simt::withPadding(SimtFunction &f, Value offset, SharedPadding padding) {
+  if (!padding.interval || !offset)
+    return offset;
+  Value number = f.create<arith::ShRUIOp>(offset, f.constantI32(llvm::Log2_32(padding.interval)));
+  Value before = f.create<arith::MulIOp>(number, f.constantI32(padding.bytes));
+  return f.create<arith::AddIOp>(offset, before);
+}
+
 SharedTile::SharedTile(SimtFunction &f, SharedType buffer, SharedStart start,
                        const LinearLayout &registers)
     : f(f), element(buffer.getElementType()), storage(storageType(f, element)),
@@ -69,16 +77,6 @@ void SharedTile::addVariable(Value bytes, uint32_t mask) {
   variable = xorOf(f, variable, bytes);
   variableMask |= mask;
   pointers.clear();
-}
-
-/// Adds the padding in front of a byte. That of a sum of offsets with different bits is the sum of
-/// theirs.
-static Value withPadding(SimtFunction &f, Value offset, SharedPadding padding) {
-  if (!padding.interval || !offset)
-    return offset;
-  Value number = f.create<arith::ShRUIOp>(offset, f.constantI32(llvm::Log2_32(padding.interval)));
-  Value before = f.create<arith::MulIOp>(number, f.constantI32(padding.bytes));
-  return f.create<arith::AddIOp>(offset, before);
 }
 
 Value SharedTile::addressOf(uint32_t reg) {

@@ -49,6 +49,9 @@ private:
 /// The byte offsets in a buffer of the bits of an element's index, without its padding.
 BitMatrix byteOffsetsIn(SharedType buffer);
 unsigned bytesInShared(mlir::Type element);
+/// Adds the padding in front of a byte of a buffer; null stays null. The padding of a sum of
+/// offsets that have no bit in common is the sum of theirs.
+mlir::Value withPadding(SimtFunction &f, mlir::Value offset, SharedPadding padding);
 
 } // namespace tw::simt
 #endif

@@ -72,7 +72,7 @@ struct SimtFunction {
   mlir::LogicalResult lowerMmaWait(MmaWaitOp op);
   /// The number of this warp's group of so many warps.
   mlir::Value groupOfWarp(unsigned warpsOfGroup);
-  mlir::LogicalResult lowerAsyncCopy(AsyncCopyOp op);   // LowerAsync.cpp
+  mlir::LogicalResult lowerAsyncCopy(AsyncCopyOp op); // LowerAsync.cpp
   mlir::LogicalResult lowerArrayCopy(ArrayCopyOp op);
   mlir::LogicalResult lowerLoadBlocks(LoadBlocksOp op); // LowerMemory.cpp
   mlir::LogicalResult lowerBoxCopy(BoxCopyOp op);       // LowerBoxes.cpp

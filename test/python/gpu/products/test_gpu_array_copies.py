@@ -182,3 +182,46 @@ def test_reads_have_no_bank_conflicts(rng: np.random.Generator) -> None:
         assert f"pad 16 every {2 * depth}" in compiled.asm["scheduled"]
         conflicts = [each for each in compiled.remarks if each["code"] == "TW0372" and "reads" in each["message"]]
         assert not conflicts, conflicts
+
+
+@tw.jit
+def gathered_sums(x, weights, indices, out, N, STAGES: tw.constexpr, ROWS: tw.constexpr, COLUMNS: tw.constexpr):
+    """Products of tiles of columns, and sums of each row's elements at indices in them."""
+    rows, columns = tw.arange(0, ROWS), tw.arange(0, COLUMNS)
+    chosen = tw.load(indices + rows[:, None] * COLUMNS + columns[None, :])
+    square = tw.load(weights + columns[:, None] * COLUMNS + columns[None, :])
+    total = tw.zeros((ROWS, COLUMNS), tw.float32)
+    for start in tw.range(0, N, COLUMNS, num_stages=STAGES):
+        at = start + columns
+        tile = tw.load(x + rows[:, None] * N + at[None, :], mask=at[None, :] < N, other=0)
+        total = tw.dot(tile, square, total) + tw.gather(tile, chosen, 1)
+    tw.store(out + rows[:, None] * COLUMNS + columns[None, :], total)
+
+
+@pytest.mark.parametrize("stages", [2, 3])
+@pytest.mark.parametrize("columns", [64, 128])
+def test_gathers_from_padded_rows(columns: int, stages: int, rng: np.random.Generator) -> None:
+    x, weights, out = integers(rng, 64, 208), integers(rng, columns, columns), poisoned(64, columns)
+    indices = torch.from_numpy(rng.integers(0, columns, (64, columns), dtype=np.int32))
+    compiled = launch(
+        gathered_sums, (1,), x, weights, indices, out, 208, STAGES=stages, ROWS=64, COLUMNS=columns,
+        setting=(4, 2, "late"),
+    )  # fmt: skip
+    padded = torch.zeros(64, -(-208 // columns) * columns, dtype=torch.float64)
+    padded[:, :208] = x
+    tiles = padded.reshape(64, -1, columns)
+    products = (tiles[:, i] @ weights.double() + tiles[:, i].gather(1, indices.long()) for i in range(tiles.shape[1]))
+    assert_equal(out, sum(products))
+    assert re.search(r"simt\.gather_shared .* pad 16 every", compiled.asm["scheduled"]), reasons(compiled)
+
+
+@pytest.mark.parametrize("extents", [(32, 32, 64), (20, 24, 40)], ids=str)
+def test_products_without_matrix_instructions(extents: tuple[int, int, int], rng: np.random.Generator) -> None:
+    m, n, k = extents
+    a, b = (integers(rng, *shape, dtype=torch.float64) for shape in ((m, k), (k, n)))
+    c = poisoned(m, n, dtype=torch.float64)
+    launch(
+        masked_product, (1, 1), a, b, c, m, n, k, ACC=tw.float64, TURNED=False, BM=32, BN=32, BK=16,
+        setting=(4, 2, "late"),
+    )  # fmt: skip
+    assert_equal(c, a @ b)
