@@ -81,6 +81,40 @@ func.func @holes(%b: !simt.shared<[4], f32, #tile.layout<[4] offset = [[1]]>>) {
 
 // -----
 
+// expected-error @below {{padding is of 16 bytes or a multiple, behind a power of two of them}}
+func.func @padding(%b: !simt.shared<[4], f32, #tile.layout<[4] offset = [[1], [2]]> pad 16 every 48>) {
+  return
+}
+
+// -----
+
+#turned = #tile.layout<[8, 8] offset = [[1, 0], [2, 0], [4, 0], [0, 1], [0, 2], [0, 4]]>
+func.func @columns(%x: !tile.ptr<f32>, %n: i32, %pitch: i64, %b: !simt.shared<[8, 8], f32, #turned>) {
+  // expected-error @below {{copies to a buffer in which rows follow each other}}
+  simt.array_copy %x[%n, %n] of %n x %n pitch %pitch to %b along 1 : !tile.ptr<f32> -> <[8, 8], f32, #turned>
+  return
+}
+
+// -----
+
+#flat = #tile.layout<[8, 2] offset = [[0, 1], [1, 0], [2, 0], [4, 0]]>
+func.func @narrow(%x: !tile.ptr<f32>, %n: i32, %pitch: i64, %b: !simt.shared<[8, 2], f32, #flat>) {
+  // expected-error @below {{copies rows of 16 bytes or more}}
+  simt.array_copy %x[%n, %n] of %n x %n pitch %pitch to %b along 1 : !tile.ptr<f32> -> <[8, 2], f32, #flat>
+  return
+}
+
+// -----
+
+#flat = #tile.layout<[8, 8] offset = [[0, 1], [0, 2], [0, 4], [1, 0], [2, 0], [4, 0]]>
+func.func @other_type(%x: !tile.ptr<f16>, %n: i32, %pitch: i64, %b: !simt.shared<[8, 8], f32, #flat>) {
+  // expected-error @below {{copies numbers of the buffer's type from a pointer to them}}
+  simt.array_copy %x[%n, %n] of %n x %n pitch %pitch to %b along 1 : !tile.ptr<f16> -> <[8, 8], f32, #flat>
+  return
+}
+
+// -----
+
 #line = #tile.layout<[64] register = [[1]] lane = [[2], [4], [8], [16], [32]] warp = []>
 #flat = #tile.layout<[64] offset = [[1], [2], [4], [8], [16], [32]]>
 func.func @store(%x: tensor<64xf16, #line>, %b: !simt.shared<[64], f32, #flat>) {

@@ -95,6 +95,19 @@ TEST_F(SharedLayouts, ConflictsAreCounted) {
             8.0);
 }
 
+/// A word, or as much as a lane accesses, behind each row: the next one begins in other banks.
+TEST_F(SharedLayouts, PaddingKeepsRowsApart) {
+  LinearLayout rows = sharedLayout({32, 32}, {1, 0});
+  LinearLayout columns = blockedLayout({32, 32}, {1, 1}, {32, 1}, {1, 32}, {0, 1});
+  EXPECT_EQ(bankConflicts(columns, rows, tw::SharedUse::Read, 4, kBanks, {128, 4}), 1.0);
+  EXPECT_EQ(bankConflicts(columns, rows, tw::SharedUse::Read, 4, kBanks, {256, 4}), 2.0);
+  LinearLayout wide = blockedLayout({32, 32}, {1, 4}, {32, 1}, {1, 8}, {1, 0});
+  EXPECT_EQ(bankConflicts(wide, rows, tw::SharedUse::Read, 4, kBanks, {128, 16}), 1.0);
+  EXPECT_EQ(tw::SharedPadding{}.apply(1000), 1000u);
+  EXPECT_EQ((tw::SharedPadding{128, 16}.apply(127)), 127u);
+  EXPECT_EQ((tw::SharedPadding{128, 16}.apply(260)), 260u + 2 * 16);
+}
+
 TEST_F(SharedLayouts, ConversionsBetweenRowsAndColumnsAreFreeOfConflicts) {
   for (unsigned bytes : {1u, 2u, 4u, 8u}) {
     for (int64_t rows = 1; rows <= 128; rows *= 2) {

@@ -225,3 +225,30 @@ def test_products_without_matrix_instructions(extents: tuple[int, int, int], rng
         setting=(4, 2, "late"),
     )  # fmt: skip
     assert_equal(c, a @ b)
+
+
+@tw.jit
+def of_computed_extents(
+    a, b, c, M, N, HALF, SIGN, BM: tw.constexpr, BN: tw.constexpr, BK: tw.constexpr
+):
+    """The product of matrices of a depth of 2 HALF, whose extents may be below 0."""
+    m, n = tw.program_id(0) * BM, tw.program_id(1) * BN
+    left = tw.make_tensor_descriptor(a, [M * SIGN, HALF * 2], [HALF * 2, 1], [BM, BK])
+    right = tw.make_tensor_descriptor(b, [HALF * 2, N], [N, 1], [BK, BN])
+    total = tw.zeros((BM, BN), tw.float32)
+    for k in range(0, HALF * 2, BK):
+        total = tw.dot(left.load([m, k]), right.load([k, n]), total)
+    tw.make_tensor_descriptor(c, [M, N], [N, 1], [BM, BN]).store([m, n], total)
+
+
+@pytest.mark.parametrize("stages", [2, 3])
+@pytest.mark.parametrize("sign", [1, 0, -1])
+def test_extents_that_are_computed(sign: int, stages: int, rng: np.random.Generator) -> None:
+    """Clamped at zero, as descriptors have them."""
+    M, N, HALF = 112, 80, 48
+    a, b, c = integers(rng, M, 2 * HALF), integers(rng, 2 * HALF, N), poisoned(M, N)
+    compiled = launch(
+        of_computed_extents, (2, 2), a, b, c, M, N, HALF, sign, BM=64, BN=64, BK=32, setting=(4, stages, "late"),
+    )  # fmt: skip
+    assert_equal(c, a.double() @ b.double() * (sign == 1))
+    assert copies(compiled) > 0, reasons(compiled)
