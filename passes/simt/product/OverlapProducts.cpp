@@ -202,7 +202,8 @@ static bool fits(LateProduct &found, tile::TargetAttr target) {
 /// Moves scaled values down to the sums that take the product in: up to there, one of both needs
 /// registers.
 static void sinkIntoSums(scf::ForOp loop) {
-  for (auto product : llvm::make_early_inc_range(loop.getBody()->getOps<arith::MulFOp>())) {
+  // Two products of one sum would move behind each other for ever.
+  for (arith::MulFOp product : llvm::to_vector(loop.getBody()->getOps<arith::MulFOp>())) {
     Operation *user = product->hasOneUse() ? *product->user_begin() : nullptr;
     bool isScaled = registersOf(product.getLhs()) == 0 || registersOf(product.getRhs()) == 0;
     if (isScaled && isa_and_nonnull<arith::AddFOp, arith::SubFOp>(user) &&

@@ -143,7 +143,8 @@ def attend_scaled(
     q, k, v, o, N, scale,
     FORM: tw.constexpr, BM: tw.constexpr, BN: tw.constexpr, D: tw.constexpr,
 ):  # fmt: skip
-    """Attention that masks scores behind the scale, adds the mask to them, or masks the weights as well."""
+    """Attention that masks scores behind the scale, adds the mask to them, or masks the weights as well;
+    with slopes, two scaled values make a sum."""
     m, n, d = tw.program_id(0) * BM + tw.arange(0, BM), tw.arange(0, BN), tw.arange(0, D)
     at = m[:, None] * D + d[None, :]
     query = tw.load(q + at)
@@ -153,7 +154,9 @@ def attend_scaled(
         keys = start + n
         places, exists, seen = keys[:, None] * D + d[None, :], (keys < N)[:, None], (keys < N)[None, :]
         score = tw.dot(query, tw.load(k + places, exists, 0.0).T) * scale
-        if FORM == "scores":
+        if FORM == "slopes":
+            score += 0.01 * tw.abs(m[:, None] - keys[None, :]).to(tw.float32)
+        if FORM == "scores" or FORM == "slopes":
             score = tw.where(seen, score, -float("inf"))
         if FORM == "added":
             score += tw.where(seen, 0, -1.0e6)
@@ -169,7 +172,7 @@ def attend_scaled(
 
 @pytest.mark.parametrize("N", [64, 100, 333])
 @pytest.mark.parametrize("setting", [(4, 2, "late"), (8, 3, "random")])
-@pytest.mark.parametrize("form", ["scores", "added", "weights"])
+@pytest.mark.parametrize("form", ["scores", "slopes", "added", "weights"])
 def test_forms_of_masks(form: str, setting: Setting, N: int, rng: np.random.Generator) -> None:
     """Scales of unknown sign; iterations differ in several values, and use one code."""
     BM = 16 * setting[0]
@@ -180,6 +183,9 @@ def test_forms_of_masks(form: str, setting: Setting, N: int, rng: np.random.Gene
         compiled = launch(
             attend_scaled, (2,), q, k, v, out, N, scale, FORM=form, BM=BM, BN=64, D=64, setting=setting
         )
-        expected = torch.softmax(q.double() @ k.double().T * scale * np.log(2), -1) @ v.double()
+        score = q.double() @ k.double().T * scale
+        if form == "slopes":
+            score += 0.01 * (torch.arange(2 * BM)[:, None] - torch.arange(N)[None, :]).abs()
+        expected = torch.softmax(score * np.log(2), -1) @ v.double()
         torch.testing.assert_close(out.double(), expected, rtol=4e-3, atol=4e-3)
         assert compiled.asm["ptx"].count("wgmma.commit_group") == 3
