@@ -6,6 +6,7 @@
 #include "mlir/Dialect/UB/IR/UBOps.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
+#include "passes/analysis/MaskNumbers.h"
 #include "passes/math/ExpandArith.h"
 #include "passes/simt/lowering/thread/ByteWords.h"
 #include "passes/simt/lowering/thread/Counting.h"
@@ -40,7 +41,8 @@ static Value lowerElement(SimtFunction &f, Operation *op, ArrayRef<Value> operan
       .Case([&](IntToPtrOp) -> Value { return f.create<LLVM::IntToPtrOp>(type, operands[0]); })
       .Default([&](Operation *other) -> Value {
         Operation *copy = f.cloneScalar(other, operands);
-        f.allowContraction(copy);
+        if (!isa<arith::MulFOp>(op) || !llvm::any_of(op->getOperands(), mayHoldMaskNumber))
+          f.allowContraction(copy);
         return copy->getResult(0);
       });
 }

@@ -8,6 +8,7 @@
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "passes/analysis/MaskNumbers.h"
 #include "passes/analysis/StridedTile.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
@@ -234,7 +235,8 @@ static Value fuse(OpBuilder &builder, Value value) {
   for (unsigned index : {0u, 1u}) {
     auto product = sum->getOperand(index).getDefiningOp<arith::MulFOp>();
     Value other = sum->getOperand(1 - index);
-    if (!product || product->getBlock() != sum->getBlock() || matchPattern(other, m_Constant()))
+    if (!product || product->getBlock() != sum->getBlock() || matchPattern(other, m_Constant()) ||
+        llvm::any_of(product->getOperands(), mayHoldMaskNumber))
       continue;
     Value factor = product.getLhs();
     if (isa<arith::SubFOp>(sum)) {

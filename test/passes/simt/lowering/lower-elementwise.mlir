@@ -101,4 +101,24 @@ func.func @contraction(%p: !tile.ptr<f32>, %x: f32, %y: f32, %z: f32) {
   tile.store %p, %c : !tile.ptr<f32>, f32
   return
 }
+
+// A masked score is rounded as the row's maximum is, so that their difference is 0; 1.0e6 is not large.
+// CHECK-LABEL: llvm.func @masked_scores
+func.func @masked_scores(%p: !tile.ptr<f32>, %m: i1, %x: f32, %y: f32, %z: f32) {
+  %large = arith.constant -1.0e+30 : f32
+  %small = arith.constant -1.0e+06 : f32
+  %a = arith.select %m, %x, %large : f32
+  %b = arith.addf %a, %z : f32
+  // CHECK: arith.addf
+  // CHECK-NEXT: %[[BY_ITSELF:.*]] = arith.mulf %{{.*}}, %{{.*}} : f32
+  %c = arith.mulf %b, %y : f32
+  // CHECK-NEXT: arith.subf %[[BY_ITSELF]], %{{.*}} fastmath<contract>
+  %d = arith.subf %c, %z : f32
+  tile.store %p, %d : !tile.ptr<f32>, f32
+  %e = arith.select %m, %x, %small : f32
+  // CHECK: arith.mulf %{{.*}} fastmath<contract>
+  %f = arith.mulf %e, %y : f32
+  tile.store %p, %f : !tile.ptr<f32>, f32
+  return
+}
 }

@@ -189,3 +189,50 @@ def test_forms_of_masks(form: str, setting: Setting, N: int, rng: np.random.Gene
         expected = torch.softmax(score * np.log(2), -1) @ v.double()
         torch.testing.assert_close(out.double(), expected, rtol=4e-3, atol=4e-3)
         assert compiled.asm["ptx"].count("wgmma.commit_group") == 3
+
+
+@tw.jit
+def attend_late_keys(
+    q, k, v, o, first, N, scale,
+    FORM: tw.constexpr, EXP: tw.constexpr, BM: tw.constexpr, BN: tw.constexpr, D: tw.constexpr,
+):  # fmt: skip
+    """Attention to keys from `first` on: a large number stands for the others, before the scale."""
+    m, n, d = tw.program_id(0) * BM + tw.arange(0, BM), tw.arange(0, BN), tw.arange(0, D)
+    at = m[:, None] * D + d[None, :]
+    query = tw.load(q + at)
+    norm, acc = tw.zeros((BM,), tw.float32), tw.zeros((BM, D), tw.float32)
+    peak = tw.full((BM,), -float("inf"), tw.float32)
+    for start in range(0, N, BN):
+        keys = start + n
+        places = keys[:, None] * D + d[None, :]
+        score = tw.where((keys >= first)[None, :], tw.dot(query, tw.load(k + places).T), -1.0e30)
+        if FORM == "scaled":
+            score *= scale
+            above = tw.maximum(peak, tw.max(score, 1))
+            exponent = score - above[:, None]
+        else:
+            above = tw.maximum(peak, tw.max(score, 1) * scale)
+            exponent = score * scale - above[:, None]
+        p = tw.exp(exponent) if EXP == "exp" else tw.exp2(exponent)
+        factor = tw.exp(peak - above) if EXP == "exp" else tw.exp2(peak - above)
+        norm, peak = norm * factor + tw.sum(p, 1), above
+        acc = tw.dot(p.to(tw.float16), tw.load(v + places), acc * factor[:, None])
+    tw.store(o + at, acc / norm[:, None])
+
+
+@pytest.mark.parametrize("exp", ["exp", "exp2"])
+@pytest.mark.parametrize("form", ["scaled", "fused"])
+def test_large_numbers_in_place_of_masked_scores(form: str, exp: str, rng: np.random.Generator) -> None:
+    """A block without a score has the weights exp(0), which the next one makes 0: its scores are rounded as their
+    maximum is."""
+    N, first = 192, 100
+    k, v = (torch.from_numpy(rng.normal(size=(N, 64))).half() for _ in range(2))
+    q, out = torch.from_numpy(rng.normal(size=(64, 64))).half(), poisoned(64, 64, dtype=torch.float32)
+    for scale in (1.0, 0.1):
+        launch(
+            attend_late_keys, (1,), q, k, v, out, first, N, scale,
+            FORM=form, EXP=exp, BM=64, BN=64, D=64, setting=(4, 2, "late"),
+        )  # fmt: skip
+        score = q.double() @ k.double().T[:, first:] * scale * (1 if exp == "exp" else np.log(2))
+        expected = torch.softmax(score, -1) @ v.double()[first:]
+        torch.testing.assert_close(out.double(), expected, rtol=4e-3, atol=4e-3)
