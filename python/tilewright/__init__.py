@@ -81,6 +81,7 @@ if TYPE_CHECKING:
 else:
     from .language.absent import names_of
     from .native import without_handlers as _without_handlers
+    from .native.above import import_late as _import_late
 
     _refuse = names_of(__name__)
     # Names that few programs need are imported at their first use: name -> its module.
@@ -99,15 +100,12 @@ else:
 
     def __getattr__(name: str) -> object:
         """A name of a part that few programs use, or the reason why there is no such name."""
-        import importlib
-        import sys
-
         if name not in _LATER:
             return _refuse(name)
         path = f"{__name__}.{_LATER[name] or name}"
         if name in _OF_KERNELS:
-            _without_handlers(lambda: importlib.import_module(path))
-        module = sys.modules.get(path) or importlib.import_module(path)
+            _without_handlers(lambda: _import_late(path))
+        module = _import_late(path)
         globals()[name] = module if not _LATER[name] else getattr(module, name)
         return globals()[name]
 

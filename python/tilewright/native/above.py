@@ -3,13 +3,35 @@
 from __future__ import annotations
 
 import importlib
+import os
+import threading
 from collections.abc import Callable, Mapping
+from types import ModuleType
 from typing import Any
 
 from . import without_handlers
 
 _places: dict[str, tuple[str, str]] = {}
 _found: dict[str, Callable[..., Any]] = {}
+_importing = threading.RLock()
+
+
+def _renew_lock() -> None:
+    global _importing
+    _importing = threading.RLock()
+
+
+os.register_at_fork(after_in_child=_renew_lock)  # another thread may have held it
+
+
+def import_late(path: str) -> ModuleType:
+    """Import a module that is needed for the first time, by one thread after another.
+
+    Python locks a module before its package, and a package before the modules that it imports: threads that
+    import one of each at once wait for each other, and one gets an error of Python's.
+    """
+    with _importing:
+        return importlib.import_module(path)
 
 
 def register(package: str, places: Mapping[str, str]) -> None:
@@ -28,5 +50,4 @@ def above(name: str) -> Callable[..., Any]:
 
 def _find(name: str) -> None:
     module, function = _places[name]
-    # It waits where another thread imports the module: `sys.modules` has half of it by then.
-    _found[name] = getattr(importlib.import_module(module), function)
+    _found[name] = getattr(import_late(module), function)

@@ -450,6 +450,34 @@ def test_threads_and_forked_workers_launch_side_by_side(tmp_path: Path) -> None:
     assert output == "done\n"
 
 
+def test_threads_use_names_for_the_first_time_at_once(tmp_path: Path) -> None:
+    """Each gets whole modules, in whatever order the threads come to them."""
+    output = run(
+        tmp_path,
+        """
+        names = ["autotune", "heuristics", "simulation", "testing", "Package", "TensorDescriptor", "libdevice",
+                 "torch_op", "choice", "Config"]
+        start, errors = threading.Barrier(20), set()
+
+        def use(number):
+            start.wait()
+            for index in range(len(names)):
+                try:
+                    getattr(tw, names[(number + index) % len(names)])
+                except BaseException as error:
+                    errors.add(repr(error))
+
+        threads = [threading.Thread(target=use, args=(number,)) for number in range(20)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        print(sorted(errors))
+        """,
+    )
+    assert output == "[]\n"
+
+
 @pytest.mark.skipif(sys.version_info < (3, 9), reason="no subinterpreters")
 def test_a_subinterpreter_is_told_so(tmp_path: Path) -> None:
     output = run(
