@@ -127,6 +127,10 @@ llvm::Pass *createSinkCopyOffsets();
 /// each is copied by one instruction in place of two.
 llvm::Pass *createJoinScalarWords();
 
+/// Makes the pass that gives matrix instructions of RDNA 3 the constant 0 as an accumulator of
+/// zeros, on selected instructions. LLVM does so on RDNA 4, and here holds eight registers of zeros.
+llvm::Pass *createFoldZeroSums();
+
 /// Makes the passes that limit the registers of LLVM's scheduler in kernels of `preferClauses`, and
 /// end the limit before registers are allocated, which takes some more than the scheduler counts.
 llvm::Pass *createLimitScheduler();
