@@ -11,6 +11,7 @@
 // ACCUMULATION-NEXT: {{^}}  narrow-fences
 // ACCUMULATION-NEXT: {{^}}  sink-copy-offsets
 // ACCUMULATION-NEXT: {{^}}  join-scalar-words
+// ACCUMULATION-NEXT: {{^}}  fold-zero-sums
 // ACCUMULATION-NEXT: {{^}}  limit-scheduler
 // ACCUMULATION-NEXT: {{^}}  unlimit-allocation
 // ACCUMULATION-NEXT: {{^}}  hoist-scalar-copies {{.*}} (before: SI insert wait instructions)
@@ -30,5 +31,8 @@
 // CHECK-NEXT: {{^}}  group-matrix-reads
 // CHECK-NEXT: {{^}}  without LLVM's "Loop Invariant Code Motion"
 // CHECK-NEXT: {{^}}variant rematerialized-in-loops, where those before spill:
+//      CHECK: {{^}}  rematerialize-in-loops
+// CHECK-NEXT: {{^}}  hold-fewer-operands
+// CHECK-NEXT: {{^}}  group-matrix-reads
 //      CHECK: {{^}}variant fewest-registers, where those before spill:
 //      CHECK: {{^}}  attribute amdgpu-sched-strategy=iterative-minreg
