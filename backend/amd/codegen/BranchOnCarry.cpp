@@ -1,6 +1,6 @@
 // Counts loops down by one instruction, whose carry the branch takes.
+#include "backend/amd/codegen/GeneratorPasses.h"
 #include "backend/amd/codegen/LoopBlocks.h"
-#include "backend/amd/codegen/Passes.h"
 #include "backend/codegen/MachinePass.h"
 #include "llvm/CodeGen/MachineFunction.h"
 #include "llvm/CodeGen/MachineInstrBuilder.h"

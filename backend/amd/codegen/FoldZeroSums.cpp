@@ -1,5 +1,5 @@
 // Gives matrix instructions of RDNA 3 the constant 0 as the accumulator that they add to.
-#include "backend/amd/codegen/Passes.h"
+#include "backend/amd/codegen/GeneratorPasses.h"
 #include "backend/codegen/MachinePass.h"
 #include "llvm/ADT/Sequence.h"
 #include "llvm/ADT/StringExtras.h"

@@ -1,6 +1,6 @@
 // Moves copies of scalar registers out of loops, behind register allocation.
+#include "backend/amd/codegen/GeneratorPasses.h"
 #include "backend/amd/codegen/LoopBlocks.h"
-#include "backend/amd/codegen/Passes.h"
 #include "backend/codegen/MachinePass.h"
 #include "llvm/CodeGen/MachineFunction.h"
 #include "llvm/CodeGen/MachineInstrBuilder.h"

@@ -1,5 +1,5 @@
 // Puts wide scalar registers together of pairs of words.
-#include "backend/amd/codegen/Passes.h"
+#include "backend/amd/codegen/GeneratorPasses.h"
 #include "backend/codegen/MachinePass.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/CodeGen/MachineFunction.h"

@@ -1,5 +1,5 @@
 // Merges waits for loads that come back together.
-#include "backend/amd/codegen/Passes.h"
+#include "backend/amd/codegen/GeneratorPasses.h"
 #include "backend/amd/machine/AmdArch.h"
 #include "backend/codegen/MachinePass.h"
 #include "llvm/ADT/SmallVector.h"

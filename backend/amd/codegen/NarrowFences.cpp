@@ -1,6 +1,6 @@
 // Keeps fences at barriers from waiting for copies that go on beyond them.
+#include "backend/amd/codegen/GeneratorPasses.h"
 #include "backend/amd/codegen/MatrixInstructions.h"
-#include "backend/amd/codegen/Passes.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/IntrinsicsAMDGPU.h"

@@ -1,4 +1,5 @@
 // Has LLVM's scheduler begin fewer loads at once in code that loads more than the registers hold.
+#include "backend/amd/codegen/GeneratorPasses.h"
 #include "backend/amd/codegen/MatrixInstructions.h"
 #include "backend/amd/codegen/Passes.h"
 #include "backend/codegen/MachinePass.h"

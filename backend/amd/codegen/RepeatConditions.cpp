@@ -1,5 +1,5 @@
 // Compares scalars again beside each branch that takes the result of another block.
-#include "backend/amd/codegen/Passes.h"
+#include "backend/amd/codegen/GeneratorPasses.h"
 #include "llvm/Analysis/UniformityAnalysis.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/Pass.h"

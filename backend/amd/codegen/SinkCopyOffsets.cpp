@@ -1,6 +1,6 @@
 // Widens offsets of asynchronous copies beside them, so that instructions take the 32 bits.
+#include "backend/amd/codegen/GeneratorPasses.h"
 #include "backend/amd/codegen/MatrixInstructions.h"
-#include "backend/amd/codegen/Passes.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/Operator.h"
 #include "llvm/Pass.h"

@@ -1,5 +1,6 @@
 // The passes of ours around LLVM's for AMD's GPUs: which run, in which order, in which variant.
 #include "backend/amd/codegen/Variants.h"
+#include "backend/amd/codegen/GeneratorPasses.h"
 #include "backend/amd/codegen/Passes.h"
 #include "backend/codegen/ModulePasses.h"
 #include "llvm/IR/Module.h"
