@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from gpu.launching import launching_on
-from gpu.products.test_gpu_boxes import ODD, batched, odd
+from gpu.products.test_gpu_boxes import ODD, batched, launch_odd
 from gpu.products.test_gpu_matmul import assert_equal, integers, launch, poisoned
 
 import tilewright as tw
@@ -62,24 +62,7 @@ def test_products_of_matrices_in_a_batch(form: str, setting: Any, rng: np.random
 @pytest.mark.parametrize("form", ODD)
 def test_what_is_no_box(form: str, rng: np.random.Generator) -> None:
     """Lanes copy what is not a box of an array; a remark at the load says why, and warps copy the other operand."""
-    K = 128
-    a, b, c = integers(rng, 65, K), integers(rng, K, 64), poisoned(64, 64)
-    rows = torch.from_numpy(rng.permutation(64).astype(np.int32))
-    setting = (4, 3, "late")
-    compiled = launch(odd, (1,), a[1:], b, c, rows, K, K, FORM=form, N=64, BK=32, setting=setting)
-    left, m = a[1:].double(), torch.arange(64)
-    if form == "gathered":
-        left = left[rows.long()]
-    elif form == "from the end":
-        left = left.flip(0)
-    elif form == "wrapped":
-        left = left[m % 48]
-    elif form == "below":
-        left = torch.where((m[:, None] < 40) & (m[:, None] >= 8), left, 0.0)
-    elif form == "before":
-        left = a.double().flatten()[K - 8 : -8].reshape(64, K)
-    assert_equal(c, left @ b.double())
-    assert ODD[form] in reasons(compiled)
+    assert ODD[form] in reasons(launch_odd(form, rng))
 
 
 @tw.jit
