@@ -12,9 +12,11 @@ using namespace tw::simt;
 static bool isInWords(Value value) {
   auto argument = dyn_cast<BlockArgument>(value);
   auto loop = argument ? dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp()) : nullptr;
-  if (!loop || argument == loop.getInductionVar() || !hasLayout(value.getType()))
+  Type element = tile::elementTypeOf(value.getType());
+  if (!loop || argument == loop.getInductionVar() || !hasLayout(value.getType()) ||
+      value.use_empty() || !element.isIntOrFloat())
     return false;
-  unsigned bits = tile::elementTypeOf(value.getType()).getIntOrFloatBitWidth();
+  unsigned bits = element.getIntOrFloatBitWidth();
   auto isOperand = [](OpOperand &use) {
     auto product = dyn_cast<MmaAsyncOp>(use.getOwner());
     return product && use == product.getAMutable();
