@@ -230,6 +230,17 @@ static Value maskedBounds(Lowering &lowering, BlockArgument argument, Value mask
   return made = callIntrinsic(lowering, "amdgcn.readfirstlane.i32", b.getI32Type(), selected);
 }
 
+/// Returns the address that an array's offsets count from: its bias before the argument.
+static Value biasedAddress(Lowering &lowering, BlockArgument argument) {
+  OpBuilder &b = lowering.builder;
+  Type i64 = b.getI64Type();
+  Value address = LLVM::PtrToIntOp::create(b, lowering.loc, i64, argument);
+  if (int64_t bias = biasOf(lowering, argument))
+    address =
+        LLVM::SubOp::create(b, lowering.loc, address, constantOf(lowering, i64, uint64_t(bias)));
+  return address;
+}
+
 /// The address at which a resource begins: its bias before the argument, moved by a loop's
 /// progress. Bits above an address would be a stride. An argument has none, as launches see to; a
 /// difference may, as an empty array has no address, and so may what a loop adds for lanes that a
@@ -246,10 +257,9 @@ static Value startOf(Lowering &lowering, const BufferPlace &place, Value mask) {
   if (!start) {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(place.argument.getOwner());
-    start = LLVM::PtrToIntOp::create(b, loc, i64, place.argument);
-    if (int64_t bias = biasOf(lowering, place.argument))
-      start = withoutStride(
-          LLVM::SubOp::create(b, loc, start, constantOf(lowering, i64, uint64_t(bias))));
+    start = biasedAddress(lowering, place.argument);
+    if (biasOf(lowering, place.argument))
+      start = withoutStride(start);
   }
   if (!place.progress.index)
     return start;
@@ -312,9 +322,13 @@ Value tw::amd::fromScalarBase(Lowering &lowering, Value pointer, Value mask) {
     return pointer;
   OpBuilder &b = lowering.builder;
   Location loc = lowering.loc;
-  Value base =
-      LLVM::IntToPtrOp::create(b, loc, pointer.getType(), startOf(lowering, *place, Value()));
-  Value offset = LLVM::ZExtOp::create(b, loc, b.getI64Type(), offsetOf(lowering, *place));
+  Type i64 = b.getI64Type();
+  // Unlike that of a resource, it may be below 0: the sum with the offset has all 64 bits.
+  Value start = biasedAddress(lowering, place->argument);
+  if (place->progress.index)
+    start = LLVM::AddOp::create(b, loc, start, inBytes(lowering, place->progress, 64));
+  Value base = LLVM::IntToPtrOp::create(b, loc, pointer.getType(), start);
+  Value offset = LLVM::ZExtOp::create(b, loc, i64, offsetOf(lowering, *place));
   return LLVM::GEPOp::create(b, loc, pointer.getType(), b.getI8Type(), base,
                              ArrayRef<LLVM::GEPArg>{offset});
 }
