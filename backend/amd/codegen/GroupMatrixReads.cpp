@@ -1,6 +1,6 @@
 // Moves reads of shared memory, and conversions of what was read, to the matrix instructions that
 // need them. LLVM's scheduler knows how many registers there are, but reads all operands of a block
-// first where nothing keeps it from that. Orders products such that fewer operands are held.
+// first where nothing keeps it from that.
 #include "backend/amd/codegen/MatrixInstructions.h"
 #include "backend/amd/codegen/Passes.h"
 #include "llvm/ADT/DenseMap.h"
@@ -97,64 +97,6 @@ static void sinkReads(BasicBlock &block, const Instructions &conversions) {
       instruction->moveBefore(block.getTerminator()->getIterator());
 }
 
-/// Returns the values of one operand of products, numbered in the order in which they are met.
-static DenseMap<const Value *, unsigned> valuesOf(ArrayRef<Instruction *> products,
-                                                  unsigned operand) {
-  DenseMap<const Value *, unsigned> numbers;
-  for (const Instruction *product : products)
-    numbers.try_emplace(product->getOperand(operand), numbers.size());
-  return numbers;
-}
-
-/// Orders independent products such that the operands of the side that has fewer are held, and each
-/// one of the other side is read for all of its products: of 2 x 8 products, three operands are in
-/// registers in place of nine.
-static void holdFewer(ArrayRef<Instruction *> products) {
-  SmallVector<unsigned, 2> sides;
-  for (const Use &operand : products.front()->operands())
-    if (operand->getType()->isVectorTy() && operand->getType() != products.front()->getType())
-      sides.push_back(operand.getOperandNo());
-  if (sides.size() != 2)
-    return;
-  DenseMap<const Value *, unsigned> left = valuesOf(products, sides[0]),
-                                    right = valuesOf(products, sides[1]);
-  if (left.size() == right.size())
-    return;
-  unsigned many = left.size() > right.size() ? sides[0] : sides[1];
-  const DenseMap<const Value *, unsigned> &numbers = many == sides[0] ? left : right;
-  SmallVector<SmallVector<Instruction *>> order(numbers.size()); // by the value that they share
-  for (Instruction *product : products)
-    order[numbers.lookup(product->getOperand(many))].push_back(product);
-  Instruction *next = products.back()->getNextNode();
-  for (ArrayRef<Instruction *> sharing : order)
-    for (Instruction *product : sharing)
-      product->moveBefore(next->getIterator());
-}
-
-/// Orders the products of a block, as far as none needs another one's result and no barrier or
-/// write to shared memory stands between them.
-static void orderProducts(BasicBlock &block) {
-  SmallVector<SmallVector<Instruction *>> runs(1);
-  SmallPtrSet<const Value *, 32> results; // of the last run
-  for (Instruction &instruction : block) {
-    bool isNext = isMatrixInstruction(instruction);
-    bool needsResult = any_of(instruction.operand_values(),
-                              [&](const Value *value) { return results.contains(value); });
-    if (needsResult || (endsReads(instruction) && !isNext)) {
-      runs.emplace_back();
-      results.clear();
-    }
-    if (isNext &&
-        (runs.back().empty() || intrinsicOf(*runs.back().front()) == intrinsicOf(instruction))) {
-      runs.back().push_back(&instruction);
-      results.insert(&instruction);
-    }
-  }
-  for (ArrayRef<Instruction *> run : runs)
-    if (run.size() > 1)
-      holdFewer(run);
-}
-
 /// Counts the matrix instructions whose operands are read together: as many as hide the latency of
 /// reads that other waves do not hide.
 static constexpr unsigned kProductsOfGroup = 4;
@@ -209,11 +151,4 @@ void tw::amd::groupMatrixReads(Module &module) {
         separateGroups(block);
         beginProductsBehindArithmetic(block, conversions);
       }
-}
-
-void tw::amd::holdFewerOperands(Module &module) {
-  for (Function &function : module)
-    for (BasicBlock &block : function)
-      if (hasMatrixInstruction(block))
-        orderProducts(block);
 }

@@ -95,10 +95,6 @@ void rematerializeInLoops(llvm::Module &module);
 /// needs them, and begins products behind other arithmetic before them.
 void groupMatrixReads(llvm::Module &module);
 
-/// Orders independent matrix instructions such that fewer operands are in registers at once: those
-/// of the side that has fewer are held, and each one of the other is read once.
-void holdFewerOperands(llvm::Module &module);
-
 /// Rewrites each offset of a buffer access to another access's offset and a constant, where it is
 /// that: the constant is part of the instruction, and the offset takes no register of its own. LLVM
 /// does so where both are computed in the access's block, but offsets of loops are computed before

@@ -132,11 +132,10 @@ static SmallPtrSet<BasicBlock *, 16> blocksAfterProducts(Function &function,
 }
 
 namespace {
-/// Integers and addresses that follow from a thread's number, in their order: those in front of all
-/// loops with products, or outside of loops.
+/// Integers and addresses that follow from a thread's number, in front of loops
+/// with products and in their order.
 struct ComputedFromId {
-  enum Blocks { BeforeProducts, OutsideLoops };
-  ComputedFromId(Instruction &threadId, const LoopInfo &loops, Blocks blocks, bool withDivisions);
+  ComputedFromId(Instruction &threadId, const LoopInfo &loops, bool withDivisions);
   void add(Instruction &instruction, Instruction &threadId, bool withDivisions);
 
   SetVector<Instruction *> all;
@@ -144,12 +143,9 @@ struct ComputedFromId {
 };
 } // namespace
 
-ComputedFromId::ComputedFromId(Instruction &threadId, const LoopInfo &loops, Blocks blocks,
-                               bool withDivisions) {
+ComputedFromId::ComputedFromId(Instruction &threadId, const LoopInfo &loops, bool withDivisions) {
   Function &function = *threadId.getFunction();
-  SmallPtrSet<BasicBlock *, 16> after;
-  if (blocks == BeforeProducts)
-    after = blocksAfterProducts(function, loops);
+  SmallPtrSet<BasicBlock *, 16> after = blocksAfterProducts(function, loops);
   for (BasicBlock *block : ReversePostOrderTraversal(&function))
     if (!loops.getLoopFor(block) && !after.contains(block))
       for (Instruction &instruction : *block)
@@ -190,21 +186,6 @@ static BasicBlock *placeFor(BasicBlock &user, const ProductLoops &products,
   return after.contains(place) ? place : nullptr;
 }
 
-/// Returns the uses of what is computed outside of loops. With `insideLoops` those in loops with
-/// products come first: their copies are of originals only, all the way from the thread's number.
-static SmallVector<Use *> usesOf(const ComputedFromId &computed, const ProductLoops &products,
-                                 bool insideLoops) {
-  SmallVector<Use *> first, others;
-  for (Instruction *original : computed.all)
-    for (Use &use : original->uses()) {
-      auto *user = cast<Instruction>(use.getUser());
-      if (!isa<PHINode>(user))
-        (insideLoops && products.isInOne(*user->getParent()) ? first : others).push_back(&use);
-    }
-  append_range(first, others);
-  return first;
-}
-
 /// Gives users behind products and in loops beside them copies of what they need; with
 /// `insideLoops` also users in loops with products.
 static void rematerialize(Function &function, bool insideLoops) {
@@ -216,23 +197,23 @@ static void rematerialize(Function &function, bool insideLoops) {
   ProductLoops products(loops);
   products.addPreheaders(dominators);
   SmallPtrSet<BasicBlock *, 16> after = blocksAfterProducts(function, loops);
-  // Values that take divisions are computed before loops in any case. What LLVM moved in front of a
-  // later loop would stay there else.
-  ComputedFromId computed(
-      *threadId, loops, insideLoops ? ComputedFromId::OutsideLoops : ComputedFromId::BeforeProducts,
-      /*withDivisions=*/insideLoops);
+  // Values that take divisions are computed before loops in any case.
+  ComputedFromId computed(*threadId, loops, /*withDivisions=*/insideLoops);
   DenseMap<BasicBlock *, std::unique_ptr<Rematerialization>> copies;
-  for (Use *use : usesOf(computed, products, insideLoops)) {
-    auto *original = cast<Instruction>(use->get()), *user = cast<Instruction>(use->getUser());
-    bool isInside = insideLoops && !computed.divided.contains(original);
-    BasicBlock *place = placeFor(*user->getParent(), products, after, isInside);
-    if (!place || place == original->getParent())
-      continue;
-    std::unique_ptr<Rematerialization> &copy = copies[place];
-    if (!copy)
-      copy = std::make_unique<Rematerialization>(*place, *threadId, computed.all);
-    use->set(copy->valueOf(original));
-  }
+  for (Instruction *original : computed.all)
+    for (Use &use : make_early_inc_range(original->uses())) {
+      auto *user = cast<Instruction>(use.getUser());
+      if (isa<PHINode>(user))
+        continue;
+      bool isInside = insideLoops && !computed.divided.contains(original);
+      BasicBlock *place = placeFor(*user->getParent(), products, after, isInside);
+      if (!place)
+        continue;
+      std::unique_ptr<Rematerialization> &copy = copies[place];
+      if (!copy)
+        copy = std::make_unique<Rematerialization>(*place, *threadId, computed.all);
+      use.set(copy->valueOf(original));
+    }
 }
 
 /// Returns true if a matrix instruction accumulates onto the result of another one in its block.
@@ -351,8 +332,7 @@ static bool isBetterWithout(Function &function, Instruction &threadId) {
   SmallVector<unsigned> steps = readRegisterSteps(function);
   DominatorTree dominators(function);
   LoopInfo loops(dominators);
-  ComputedFromId computed(threadId, loops, ComputedFromId::BeforeProducts,
-                          /*withDivisions=*/false);
+  ComputedFromId computed(threadId, loops, /*withDivisions=*/false);
   SmallPtrSet<const Instruction *, 32> values = valuesOfLanes(function, threadId);
   return any_of(loops.getLoopsInPreorder(), [&](const Loop *loop) {
     if (!hasProducts(*loop))

@@ -47,8 +47,6 @@ static constexpr tw::ModulePass
                     rematerializeBeforeLoops},
     kInLoops = {"rematerialize-in-loops", "addresses are rematerialized in each iteration of loops",
                 rematerializeInLoops},
-    kHoldFewer = {"hold-fewer-operands", "products share the operands that are held",
-                  holdFewerOperands},
     kGroupReads = {"group-matrix-reads", "operands are read right before their products",
                    groupMatrixReads},
     kShareOffsets = {"share-offsets", "offsets that differ by constants are one value",
@@ -103,8 +101,8 @@ static constexpr tw::ModulePass kRematerialized[] = {
     kSetVersion, kSerialize,      kMarkAtomics,  kExpandDifferences, kSeparateCopies,
     kMixHalves,  kExchangeHalves, kShareOffsets, kBeforeLoops,       kGroupReads};
 static constexpr tw::ModulePass kRematerializedInLoops[] = {
-    kSetVersion,     kSerialize,    kMarkAtomics, kExpandDifferences, kSeparateCopies, kMixHalves,
-    kExchangeHalves, kShareOffsets, kInLoops,     kHoldFewer,         kGroupReads};
+    kSetVersion, kSerialize,      kMarkAtomics,  kExpandDifferences, kSeparateCopies,
+    kMixHalves,  kExchangeHalves, kShareOffsets, kInLoops,           kGroupReads};
 static constexpr FunctionAttribute kFewestRegisters[] = {
     {"amdgpu-sched-strategy", "iterative-minreg"}};
 // It would take shared offsets apart again.

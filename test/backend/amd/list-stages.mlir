@@ -31,8 +31,5 @@
 // CHECK-NEXT: {{^}}  group-matrix-reads
 // CHECK-NEXT: {{^}}  without LLVM's "Loop Invariant Code Motion"
 // CHECK-NEXT: {{^}}variant rematerialized-in-loops, where those before spill:
-//      CHECK: {{^}}  rematerialize-in-loops
-// CHECK-NEXT: {{^}}  hold-fewer-operands
-// CHECK-NEXT: {{^}}  group-matrix-reads
 //      CHECK: {{^}}variant fewest-registers, where those before spill:
 //      CHECK: {{^}}  attribute amdgpu-sched-strategy=iterative-minreg
