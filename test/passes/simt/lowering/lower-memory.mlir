@@ -85,4 +85,21 @@ func.func @copies(%base: !tile.ptr<f16>, %value: f16, %flag: i1) {
   tile.store %p, %x mask %m : tensor<32xi1, #copies> : tensor<32x!tile.ptr<f16>, #copies>, tensor<32xf16, #copies>
   return
 }
+// A loop carries the pointers of a tile one by one.
+// CHECK-LABEL: llvm.func @carried_pointers
+// CHECK: scf.for {{.*}} -> (!llvm.ptr<1>)
+func.func @carried_pointers(%base: !tile.ptr<f16>, %value: f16, %count: i32) {
+  %n = arith.index_cast %count : i32 to index
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  %p = tile.splat %base : !tile.ptr<f16> -> tensor<32x!tile.ptr<f16>, #copies>
+  %x = tile.splat %value : f16 -> tensor<32xf16, #copies>
+  %step = tile.arange 0 to 32 : tensor<32xi32, #copies>
+  %last = scf.for %i = %zero to %n step %one iter_args(%at = %p) -> (tensor<32x!tile.ptr<f16>, #copies>) {
+    tile.store %at, %x : tensor<32x!tile.ptr<f16>, #copies>, tensor<32xf16, #copies>
+    %next = tile.addptr %at, %step : tensor<32x!tile.ptr<f16>, #copies>, tensor<32xi32, #copies>
+    scf.yield %next : tensor<32x!tile.ptr<f16>, #copies>
+  }
+  return
+}
 }
