@@ -9,19 +9,27 @@ using namespace tw;
 using namespace tw::gpu;
 using namespace tw::amd;
 
-/// ds_read_b64_tr_b16 ("CDNA 4 Instruction Set Architecture", transpose loads from LDS): the half n
-/// of lane l of 16 is half l % 4 of what lane 4 n + l / 4 addresses. Of ds_load_tr16_b128, it is
-/// half l of what lane n addresses, of 8 (rocjitsu, ds_transpose.h; as in Triton's
-/// queryLDSTransLoadParams).
+/// ds_read_b64_tr_b16 and _b8 ("CDNA 4 Instruction Set Architecture", transpose loads from LDS):
+/// the half n of lane l of 16 is half l % 4 of what lane 4 n + l / 4 addresses, the byte n is byte
+/// l % 8 of what lane 2 n + l / 8 does. Of ds_load_tr16_b128, it is half l of what lane n
+/// addresses, of 8; of ds_load_tr8_b64, byte l % 8 of what lane 8 (n / 4) + 4 (l / 8) + n % 4 does
+/// (rocjitsu, ds_transpose.h; as in Triton's queryLDSTransLoadParams).
 void tw::amd::lowerLoadTransposed(Lowering &lowering, simt::LoadTransposedOp op) {
   OpBuilder &b = lowering.builder;
   int64_t numWords = op.getNumResults();
   auto halves = VectorType::get({2 * numWords}, b.getI16Type()),
        words = VectorType::get({numWords}, b.getI32Type());
-  const char *name =
-      numWords == 4 ? "amdgcn.ds.load.tr16.b128.v8i16" : "amdgcn.ds.read.tr16.b64.v4i16";
-  Value read = callIntrinsic(lowering, name, halves, {op.getAddress()});
-  Value all = LLVM::BitcastOp::create(b, lowering.loc, words, read);
+  Value all;
+  if (op.getBits() == 8) {
+    const char *name =
+        op.getSplit() ? "amdgcn.ds.load.tr8.b64.v2i32" : "amdgcn.ds.read.tr8.b64.v2i32";
+    all = callIntrinsic(lowering, name, words, {op.getAddress()});
+  } else {
+    const char *name =
+        numWords == 4 ? "amdgcn.ds.load.tr16.b128.v8i16" : "amdgcn.ds.read.tr16.b64.v4i16";
+    Value read = callIntrinsic(lowering, name, halves, {op.getAddress()});
+    all = LLVM::BitcastOp::create(b, lowering.loc, words, read);
+  }
   for (auto [index, result] : llvm::enumerate(op.getResults()))
     result.replaceAllUsesWith(LLVM::ExtractElementOp::create(
         b, lowering.loc, all, constantI32(lowering, int64_t(index))));

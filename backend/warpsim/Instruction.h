@@ -230,7 +230,7 @@ enum class WaveOp : uint8_t {
   WriteLane,
   Ballot,
   Matrix,
-  TransposeRows, // what ds_read_b64_tr_b16 and ds_load_tr16_b128 do to what their lanes have read
+  TransposeRows, // what reads that transpose do to what their lanes have read
   CheckBlock     // that an array is one that blocks are loaded from
 };
 

@@ -105,26 +105,30 @@ std::optional<MatrixAccess> tw::matrixAccess(const LinearLayout &registers, unsi
 }
 
 // A lane's lowest register bits are the rows; the lane's lowest bits are elements of what a lane
-// addresses, the next ones the parts of a row.
+// addresses, the next ones the parts of a row. A lane addresses as many elements as it gets, so
+// there are as many rows.
 std::optional<MatrixAccess> tw::columnAccess(const LinearLayout &registers, unsigned elementBytes,
                                              MatrixReads reads) {
-  bool isSquare = reads == MatrixReads::Columns8;
-  const unsigned elementBits = isSquare ? 3 : 2, partBits = isSquare ? 0 : 2,
-                 rowBits = isSquare ? 3 : 2;
-  ArrayRef<uint32_t> lanes = registers.bases(Place::Lane);
-  ArrayRef<uint32_t> held = registers.bases(Place::Register);
-  if (elementBytes != kColumnBytes || lanes.size() < elementBits + partBits ||
-      held.size() < rowBits)
+  if (elementBytes > kColumnBytes)
     return std::nullopt;
+  bool areSquares = reads == MatrixReads::Columns8 && elementBytes == kColumnBytes;
   MatrixAccess access;
   access.transposed = true;
-  access.rowBytes = elementBytes << elementBits;
+  access.rowBytes = areSquares ? 16 : 8;
+  const unsigned rowBits = llvm::Log2_32(access.rowBytes / elementBytes),
+                 partBits = areSquares ? 0 : 4 - rowBits;
+  // Rows that differ by lanes below those that address another part.
+  const unsigned rowsBelow = reads == MatrixReads::Columns8 ? 2 : 0;
+  ArrayRef<uint32_t> lanes = registers.bases(Place::Lane);
+  ArrayRef<uint32_t> held = registers.bases(Place::Register);
+  if (lanes.size() < rowBits + partBits || held.size() < rowBits)
+    return std::nullopt;
   access.registerBits = withFirst(held.size(), {});
-  LinearLayout::Bases inRow(lanes.take_front(elementBits)),
-      addressed(lanes.slice(elementBits, partBits));
+  LinearLayout::Bases inRow(lanes.take_front(rowBits)), addressed(held.take_front(rowsBelow));
   inRow.append(held.begin() + rowBits, held.end());
-  addressed.append(held.begin(), held.begin() + rowBits);
-  addressed.append(lanes.begin() + elementBits + partBits, lanes.end());
+  llvm::append_range(addressed, lanes.slice(rowBits, partBits));
+  llvm::append_range(addressed, held.take_front(rowBits).drop_front(rowsBelow));
+  llvm::append_range(addressed, lanes.drop_front(rowBits + partBits));
   access.rows = registers.withPlace(Place::Register, std::move(inRow))
                     .withPlace(Place::Lane, std::move(addressed));
   return access;

@@ -1,5 +1,5 @@
-// Reading tiles from shared memory by warps in matrices: of 8 rows of 16 bytes (`ldmatrix`), of 4
-// rows of 16 columns (`ds_read_b64_tr_b16`) or of 8 rows of 8 (`ds_load_tr16_b128`).
+// Reading tiles from shared memory by warps in matrices: of 8 rows of 16 bytes (`ldmatrix`), or of
+// rows whose columns lanes get (`ds_read_b64_tr_b16`, `ds_load_tr16_b128`).
 #ifndef IR_LAYOUT_MATRIXACCESS_H
 #define IR_LAYOUT_MATRIXACCESS_H
 #include "ir/layout/LinearLayout.h"
@@ -10,12 +10,19 @@ namespace tw {
 enum class MatrixReads : uint8_t {
   None,
   Words,   // 8 rows of 16 bytes; each lane gets a 32-bit word, of one row or of two
-  Columns, // by every 16 lanes 4 rows of 16 elements of 16 bits; each gets the column of its number
-  Columns8 // by every 8 lanes 8 rows of 8 of them; each gives a row and gets a column
+  Columns, // by every 16 lanes rows of 16 elements; each addresses 8 bytes and gets the column of
+           // its number: 4 elements of 16 bits, or 8 of 8 bits
+  Columns8 // the same of 8 bits, in another order of rows; of 16 bits by every 8 lanes 8 rows of 8
+           // elements: each addresses a row and gets a column
 };
-/// Returns true if reads give lanes columns of elements of 16 bits.
+/// Returns true if reads give lanes columns of elements of 8 and of 16 bits.
 inline bool areColumns(MatrixReads reads) {
   return reads == MatrixReads::Columns || reads == MatrixReads::Columns8;
+}
+/// Returns true if reads can turn elements of so many bytes: give lanes elements one below the
+/// other in any buffer of rows.
+inline bool canTurn(MatrixReads reads, int64_t elementBytes) {
+  return elementBytes == 2 ? reads != MatrixReads::None : elementBytes == 1 && areColumns(reads);
 }
 
 /// How a warp reads its registers of a tile as matrices. Each lane gives the address of a row and
@@ -30,8 +37,8 @@ struct MatrixAccess {
   /// For each bit of an element's number in the order of their coming, the bit of its register.
   llvm::SmallVector<unsigned> registerBits;
   /// The rows that lanes address: registers are the elements of a row, then the accesses; lane 8 i
-  /// + r has row r of matrix i. Of columns, rows are parts of 4 elements: lane 4 r + p of 16 has
-  /// part p of row r; or wholes of 8: lane r of 8 has row r.
+  /// + r has row r of matrix i. Of columns, rows are parts of `rowBytes`: as `simt.load_transposed`
+  /// has them.
   LinearLayout rows;
 
   /// Returns the register of the element that comes as this number.

@@ -494,15 +494,16 @@ def Simt_StoreMatrixOp : Simt_Op<"store_matrix", [MemoryEffects<[MemWrite]>]> {
 }
 
 def Simt_LoadTransposedOp : Simt_Op<"load_transposed", [MemoryEffects<[MemRead]>]> {
-  let summary = "16 lanes of a warp after the other read 4 rows of 16 elements of 16 bits, and each gets a column";
+  let summary = "16 lanes of a warp after the other read rows of 16 elements of `bits` bits, and each gets a column";
   let description = [{
-    Lane l of the 16 gives the address of 8 bytes: elements 4 (l % 4) to 4 (l % 4) + 3 of row l / 4. It gets element l of
-    every row, the first row's lowest. With four results, 8 lanes after the other read 8 rows of 8 elements: lane l of
-    the 8 gives the address of row l, and gets element l of every row.
+    There are 4 rows of 16 bits or 8 of 8 bits, in parts of 8 bytes. Each lane gives the address of a part: of 16 bits,
+    lane 4 r + p of part p of row r; of 8 bits, lane 2 r + p, or with `split` lane 8 (r / 4) + 4 p + r % 4. Lane l gets
+    element l of every row, the first row's lowest. With four results, 8 lanes after the other read 8 rows of 8
+    elements of 16 bits: lane l of the 8 gives the address of row l, and gets element l of every row.
   }];
-  let arguments = (ins AnyType:$address);
+  let arguments = (ins AnyType:$address, I32Attr:$bits, UnitAttr:$split);
   let results = (outs Variadic<I32>:$results);
-  let assemblyFormat = "$address attr-dict `:` type($address) `->` type($results)";
+  let assemblyFormat = "$address `of` $bits (`split` $split^)? attr-dict `:` type($address) `->` type($results)";
 }
 
 def Simt_LoadBlockOp : Simt_Op<"load_block", [MemoryEffects<[MemRead]>]> {

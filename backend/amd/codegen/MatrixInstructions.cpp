@@ -39,8 +39,15 @@ bool tw::amd::isDirectCopy(const Instruction &instruction) {
 }
 
 bool tw::amd::isTransposedRead(const Instruction &instruction) {
-  Intrinsic::ID id = intrinsicOf(instruction);
-  return id == Intrinsic::amdgcn_ds_read_tr16_b64 || id == Intrinsic::amdgcn_ds_load_tr16_b128;
+  switch (intrinsicOf(instruction)) {
+  case Intrinsic::amdgcn_ds_read_tr8_b64:
+  case Intrinsic::amdgcn_ds_read_tr16_b64:
+  case Intrinsic::amdgcn_ds_load_tr8_b64:
+  case Intrinsic::amdgcn_ds_load_tr16_b128:
+    return true;
+  default:
+    return false;
+  }
 }
 
 bool tw::amd::isSharedRead(const Instruction &instruction) {

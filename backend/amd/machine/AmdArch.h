@@ -49,8 +49,8 @@ struct AmdArch {
   bool hasAccumulationRegisters = false; // as many again
   bool hasRowExchange = false;           // v_permlane16_swap, v_permlane32_swap
   bool roundsToBf16 = false;             // v_cvt_pk_bf16_f32
-  /// Lanes by which reads of shared memory transpose halves: 16 (ds_read_b64_tr_b16) or 8
-  /// (ds_load_tr16_b128); 0: there are no such reads.
+  /// Lanes by which reads of shared memory transpose halves: 16 (ds_read_b64_tr_b16, and _b8 of
+  /// bytes) or 8 (ds_load_tr16_b128, and tr8_b64 of bytes by 16); 0: there are no such reads.
   unsigned turningLanes = 0;
   unsigned copyBytes = 0;    // a lane, of the widest direct copy to shared memory
   bool copiesArrays = false; // tensor_load_to_lds, by a wave

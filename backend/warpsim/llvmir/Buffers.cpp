@@ -258,18 +258,37 @@ bool FunctionImporter::importDirectCopy(llvm::IntrinsicInst &call, llvm::StringR
   return true;
 }
 
+namespace {
+/// A read that transposes: elements of so many bits, in as many words of each lane.
+struct TransposedRead {
+  llvm::StringLiteral prefix;
+  unsigned bits, words;
+  bool isSplit; // a part of a row is addressed by lanes beside the others of four rows
+};
+} // namespace
+static constexpr TransposedRead kTransposedReads[] = {
+    {"ds.read.tr16.b64", 16, 2, false},
+    {"ds.read.tr8.b64", 8, 2, false},
+    {"ds.load.tr16.b128", 16, 4, false},
+    {"ds.load.tr8.b64", 8, 2, true},
+};
+
 /// A read of 8 or 16 bytes by each lane, and the exchange.
 bool FunctionImporter::importTransposedRead(llvm::IntrinsicInst &call, llvm::StringRef name) {
-  bool isWide = name.starts_with("ds.load.tr16.b128");
-  if (!name.starts_with("ds.read.tr16.b64") && !isWide)
+  const auto *form = llvm::find_if(
+      kTransposedReads, [&](const TransposedRead &each) { return name.starts_with(each.prefix); });
+  if (form == std::end(kTransposedReads))
     return false;
-  unsigned words = isWide ? 4 : 2;
-  Operands read = loadParts(partsOf(call.getArgOperand(0)), Space::Shared, 32, words, 4 * words);
+  Operands sources =
+      loadParts(partsOf(call.getArgOperand(0)), Space::Shared, 32, form->words, 4 * form->words);
   Operands turned;
-  for (unsigned i = 0; i < words; ++i)
+  for (unsigned i = 0; i < form->words; ++i)
     turned.push_back(fresh(RegisterFile::Word));
-  emitWave(WaveOp::TransposeRows, turned, read);
-  define(call, repack(turned, 32, 16));
+  for (unsigned fact : {form->bits, unsigned(form->isSplit)})
+    sources.push_back(immediate(fact));
+  emitWave(WaveOp::TransposeRows, turned, sources);
+  unsigned partBits = call.getType()->getScalarSizeInBits();
+  define(call, partBits == 32 ? turned : repack(turned, 32, partBits));
   return true;
 }
 

@@ -4,6 +4,7 @@
 #include "ir/Diagnostic.h"
 #include "ir/target/TargetDesc.h"
 #include "ir/tile/ArgumentFacts.h"
+#include "ir/tile/Fragment.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "passes/Passes.h"
@@ -191,9 +192,8 @@ static std::map<std::vector<int64_t>, unsigned> foldedAxes(FunctionOpInterface f
 
 /// Returns true if matrix reads from shared memory transpose an operand's elements.
 static bool isTurnedByReads(MatrixReads matrices, const Access &access, Type used) {
-  constexpr int64_t turnedBytes = 2;
-  return areColumns(matrices) && access.bytes == turnedBytes && !isa<FloatTF32Type>(used) &&
-         tile::elementBytes(used) == turnedBytes;
+  return areColumns(matrices) && canTurn(matrices, access.bytes) && !isa<FloatTF32Type>(used) &&
+         tile::registerBits(used) == 8 * access.bytes;
 }
 
 /// Operands whose other dimension is the consecutive one are turned in registers on their way to

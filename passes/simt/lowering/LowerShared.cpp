@@ -104,11 +104,14 @@ static std::optional<MatrixAccess> matrixAccessOf(const SimtFunction &f, SharedT
 }
 
 /// The words that one access gives a lane.
-static ValueRange loadWords(SimtFunction &f, Value address, const MatrixAccess &access) {
+static ValueRange loadWords(SimtFunction &f, Value address, const MatrixAccess &access,
+                            unsigned elementBytes) {
   Type word = f.builder.getI32Type();
-  if (areColumns(matrixReadsOf(f.target))) {
+  MatrixReads reads = matrixReadsOf(f.target);
+  if (areColumns(reads)) {
     SmallVector<Type> columns(access.rowBytes / 4, word);
-    return f.create<LoadTransposedOp>(columns, address).getResults();
+    bool isSplit = reads == MatrixReads::Columns8 && elementBytes == 1;
+    return f.create<LoadTransposedOp>(columns, address, 8 * elementBytes, isSplit).getResults();
   }
   SmallVector<Type> words(access.numMatrices, word);
   return f.create<LoadMatrixOp>(words, address, access.transposed).getResults();
@@ -117,11 +120,13 @@ static ValueRange loadWords(SimtFunction &f, Value address, const MatrixAccess &
 static Registers loadMatrices(SimtFunction &f, SharedType buffer, const SharedStart &start,
                               const MatrixAccess &access) {
   SharedTile rows(f, buffer, start, access.rows);
-  unsigned rowElements = access.rowBytes / bytesInShared(buffer.getElementType());
+  unsigned elementBytes = bytesInShared(buffer.getElementType());
   Registers coming;
-  for (uint32_t row = 0; row < access.rows.size(Place::Register); row += rowElements)
-    llvm::append_range(
-        coming, unpackWords(f, loadWords(f, rows.addressOf(row), access), buffer.getElementType()));
+  for (uint32_t row = 0; row < access.rows.size(Place::Register);
+       row += access.rowBytes / elementBytes)
+    llvm::append_range(coming,
+                       unpackWords(f, loadWords(f, rows.addressOf(row), access, elementBytes),
+                                   buffer.getElementType()));
   Registers values(coming.size());
   for (auto [number, value] : llvm::enumerate(coming))
     values[access.registerOf(number)] = value;

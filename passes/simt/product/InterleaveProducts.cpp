@@ -1,7 +1,7 @@
 // Matrix instructions want neighbours along K in one register. Where an operand's other dimension
-// is the consecutive one, machines that load matrices transpose elements of 16 bits while they read
-// them; of others, lanes read neighbours of that dimension at once if the product's rows or columns
-// are dealt out so.
+// is the consecutive one, machines that load matrices transpose elements of 16 bits, and some those
+// of 8 bits, while they read them; of others, lanes read neighbours of that dimension at once if
+// the product's rows or columns are dealt out so.
 #include "passes/simt/product/InterleaveProducts.h"
 #include "ir/simt/MmaLayouts.h"
 #include "ir/target/TargetDesc.h"
@@ -21,7 +21,7 @@ using namespace tw::simt;
 using tw::tile::isElementwise;
 
 static constexpr int64_t kWordBytes = 4;   // neighbours along K that matrices hold
-static constexpr int64_t kColumnBytes = 2; // what is transposed while matrices are read
+static constexpr int64_t kColumnBytes = 2; // of a column of matrices of words
 
 namespace {
 /// The memory that a tile is loaded from.
@@ -95,13 +95,12 @@ struct Wish {
 namespace {
 /// How a machine's lanes read operands from shared memory.
 struct OperandReads {
-  bool hasMatrices;  // of words along K, or of columns of 16 bits that are transposed on the way
-  bool transposes;   // the columns, in any case
+  MatrixReads matrices;
   int64_t laneBytes; // the most that a lane reads at once otherwise
 
   /// How many elements that are consecutive along K a lane should read at once.
   int64_t alongDepth(const Source &source, int64_t usedBytes) const {
-    bool areWords = hasMatrices && usedBytes <= kWordBytes;
+    bool areWords = matrices == MatrixReads::Words && usedBytes <= kWordBytes;
     // Matrices bring words of neighbours along K, in the order that the instructions want.
     if (areWords && source.bytes >= usedBytes)
       return 1;
@@ -110,14 +109,14 @@ struct OperandReads {
   }
   /// The same along the other dimension.
   int64_t acrossDepth(const Source &source, int64_t usedBytes) const {
-    bool areColumns = hasMatrices && usedBytes <= kColumnBytes && source.bytes <= kColumnBytes;
+    bool areColumns =
+        matrices == MatrixReads::Words && usedBytes <= kColumnBytes && source.bytes <= kColumnBytes;
     int64_t wanted = (areColumns ? kColumnBytes : laneBytes) / source.bytes;
     return std::clamp<int64_t>(wanted, 1, source.run);
   }
   /// Returns true if the elements need no interleaving, since they are transposed.
   bool areTransposed(const Source &source, int64_t usedBytes) const {
-    return transposes && source.bytes == kColumnBytes && usedBytes == kColumnBytes &&
-           source.joined == 1;
+    return canTurn(matrices, usedBytes) && source.bytes == usedBytes && source.joined == 1;
   }
 };
 } // namespace
@@ -226,8 +225,7 @@ static void chooseWarpsForColumns(std::vector<SelectedProduct> &products, ArrayR
 void tw::simt::interleaveProducts(FunctionOpInterface function, const IndexFacts &facts,
                                   std::vector<SelectedProduct> &products) {
   MatrixReads matrices = matrixReadsOf(targetOf(function));
-  OperandReads reads{matrices == MatrixReads::Words, matrices != MatrixReads::None,
-                     machineOf(function).banks.accessBytes};
+  OperandReads reads{matrices, machineOf(function).banks.accessBytes};
   auto wishes = llvm::map_to_vector(products, [&](const SelectedProduct &product) {
     return Wishes{wishOf(reads, facts, product, MmaOperand::A),
                   wishOf(reads, facts, product, MmaOperand::B)};

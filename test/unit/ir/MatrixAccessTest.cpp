@@ -219,17 +219,21 @@ TEST(MatrixAccess, RefusesLayoutsThatAreNoWords) {
 static constexpr tw::SharedPhase kWidePhases[] = {{tw::SharedUse::Read, 8, 64, {1, 2, 4, 8, 16}}};
 static constexpr tw::SharedBanks kWideBanks = {32, 4, 16, kWidePhases};
 
-/// What ds_read_b64_tr_b16 does: of every 16 lanes, lane l gets half l % 4 of what each lane 4 n +
-/// l / 4 addresses, n = 0 to 3.
+/// What ds_read_b64_tr_b16 and _b8 do: of every 16 lanes, lane l gets element l % size of what each
+/// lane 16 / size n + l / size addresses, n = 0 to `size` - 1. Of ds_load_tr8_b64, `split`, that is
+/// lane 8 (n / 4) + 4 (l / 8) + n % 4.
 static SmallVector<uint32_t> loadColumns(const MatrixAccess &access, const LinearLayout &buffer,
-                                         unsigned warp, unsigned lane) {
+                                         unsigned warp, unsigned lane, unsigned size,
+                                         bool isSplit = false) {
   BitMatrix offsets{buffer.numInputBits(), *buffer.rightInverse()};
   SmallVector<uint32_t> elements;
-  for (unsigned first = 0; first < access.rows.size(Place::Register); first += 4)
-    for (unsigned row = 0; row < 4; ++row) {
-      unsigned giver = lane / 16 * 16 + 4 * row + lane % 16 / 4;
+  for (unsigned first = 0; first < access.rows.size(Place::Register); first += size)
+    for (unsigned row = 0; row < size; ++row) {
+      unsigned part = lane % 16 / size;
+      unsigned giver =
+          lane / 16 * 16 + (isSplit ? 8 * (row / 4) + 4 * part + row % 4 : 16 / size * row + part);
       uint64_t start = offsets.apply(access.rows.element(first, giver, warp));
-      elements.push_back(buffer.apply(Place::Offset, uint32_t(start + lane % 4)));
+      elements.push_back(buffer.apply(Place::Offset, uint32_t(start + lane % size)));
     }
   return elements;
 }
@@ -256,7 +260,7 @@ TEST(MatrixAccess, ColumnsAreTheElementsOfEveryRegister) {
     ASSERT_TRUE(access.has_value());
     for (unsigned warp = 0; warp < 4; ++warp)
       for (unsigned lane = 0; lane < 64; ++lane) {
-        SmallVector<uint32_t> loaded = loadColumns(*access, *buffer, warp, lane);
+        SmallVector<uint32_t> loaded = loadColumns(*access, *buffer, warp, lane, 4);
         ASSERT_EQ(loaded.size(), operand.size(Place::Register));
         for (unsigned reg = 0; reg < loaded.size(); ++reg)
           ASSERT_EQ(loaded[reg], operand.element(reg, lane, warp))
@@ -267,6 +271,28 @@ TEST(MatrixAccess, ColumnsAreTheElementsOfEveryRegister) {
     EXPECT_EQ(sharedAccess(copied, *buffer, 8).vector, 8u);
     EXPECT_EQ(bankConflicts(copied, *buffer, SharedUse::Write, 2, kWideBanks), 1.0);
   }
+}
+
+TEST(MatrixAccess, ColumnsOfBytesAreTheElementsOfEveryRegister) {
+  for (MatrixReads reads : {MatrixReads::Columns, MatrixReads::Columns8})
+    for (const LinearLayout &operand : operandsByColumns()) {
+      LinearLayout copied = blockedLayout({64, 64}, {1, 16}, {16, 4}, {4, 1}, {1, 0});
+      std::optional<LinearLayout> buffer = matrixBuffer(copied, operand, 1, kWideBanks, reads);
+      ASSERT_TRUE(buffer.has_value());
+      std::optional<MatrixAccess> access = matrixAccess(operand, *buffer, 1, reads);
+      ASSERT_TRUE(access.has_value());
+      EXPECT_EQ(access->rowBytes, 8u);
+      for (unsigned warp = 0; warp < 4; ++warp)
+        for (unsigned lane = 0; lane < 64; ++lane) {
+          SmallVector<uint32_t> loaded =
+              loadColumns(*access, *buffer, warp, lane, 8, reads == MatrixReads::Columns8);
+          ASSERT_EQ(loaded.size(), operand.size(Place::Register));
+          for (unsigned reg = 0; reg < loaded.size(); ++reg)
+            ASSERT_EQ(loaded[reg], operand.element(reg, lane, warp))
+                << "register " << reg << " of lane " << lane << " of warp " << warp;
+        }
+      EXPECT_EQ(sharedAccess(copied, *buffer, 16).vector, 16u);
+    }
 }
 
 /// What ds_load_tr16_b128 does: of every 8 lanes, lane l gets half l of what each of them
@@ -295,13 +321,12 @@ TEST(MatrixAccess, ColumnsOfSquaresAreTheElementsOfEveryRegister) {
   EXPECT_EQ(sharedAccess(copied, *buffer, 8).vector, 8u);
 }
 
-TEST(MatrixAccess, ColumnsNeedHalvesInRows) {
+TEST(MatrixAccess, ColumnsNeedElementsInRows) {
   LinearLayout operand = operandsByColumns().front();
   LinearLayout rows = sharedLayout({64, 64}, {1, 0}), columns = sharedLayout({64, 64}, {0, 1});
   EXPECT_TRUE(matrixAccess(operand, rows, 2, MatrixReads::Columns).has_value());
   EXPECT_FALSE(matrixAccess(operand, columns, 2, MatrixReads::Columns).has_value());
-  for (unsigned bytes : {1u, 4u})
-    EXPECT_FALSE(matrixAccess(operand, rows, bytes, MatrixReads::Columns).has_value());
+  EXPECT_FALSE(matrixAccess(operand, rows, 4, MatrixReads::Columns).has_value());
   EXPECT_FALSE(matrixAccess(operand, rows, 2, MatrixReads::None).has_value());
   // Written two elements at a time: a row would take two writes.
   LinearLayout narrow = blockedLayout({64, 64}, {1, 2}, {2, 32}, {4, 1}, {1, 0});

@@ -223,8 +223,12 @@ TEST(TransposedRead, SquaresOfGfx1250) {
 }
 
 /// Each lane writes its word of 64 rows of 8 bytes, twice, and reads transposed what `address`
-/// says.
-static std::string transposed(const std::string &address) {
+/// says, by a read of elements of `bits` bits.
+static std::string transposed(const std::string &address, unsigned bits = 16,
+                              const std::string &read = "read") {
+  std::string type = bits == 16 ? "<4 x i16>" : "<2 x i32>";
+  std::string name =
+      read + ".tr" + std::to_string(bits) + (bits == 16 ? ".b64.v4i16" : ".b64.v2i32");
   return "  %twice = shl i32 %tid, 1\n"
          "  %from = getelementptr i32, ptr addrspace(1) %p0, i32 %twice\n"
          "  %w = load <2 x i32>, ptr addrspace(1) %from, align 8\n"
@@ -233,9 +237,9 @@ static std::string transposed(const std::string &address) {
          "  fence syncscope(\"wavefront\") release\n"
          "  call void @llvm.amdgcn.wave.barrier()\n"
          "  fence syncscope(\"wavefront\") acquire\n" +
-         address +
-         "  %h = call <4 x i16> @llvm.amdgcn.ds.read.tr16.b64.v4i16(ptr addrspace(3) %at)\n"
-         "  %v = bitcast <4 x i16> %h to <2 x i32>\n"
+         address + "  %h = call " + type + " @llvm.amdgcn.ds." + name +
+         "(ptr addrspace(3) %at)\n  %v = bitcast " + type +
+         " %h to <2 x i32>\n"
          "  %to = getelementptr i32, ptr addrspace(1) %p1, i32 %twice\n"
          "  store <2 x i32> %v, ptr addrspace(1) %to, align 8\n  ret void\n";
 }
@@ -261,6 +265,34 @@ TEST(TransposedRead, LanesGetColumns) {
       EXPECT_EQ(out[lane * 2 + n / 2] >> 16 * (n % 2) & 0xffff, halfAt(giver ^ 37, lane % 4))
           << "half " << n << " of lane " << lane;
     }
+}
+
+/// Of every 16 lanes, lane l gets byte l % 8 of what lanes l / 8, 2 + l / 8, ... address; where
+/// parts of rows are split, of lanes 4 (l / 8) to 4 (l / 8) + 3, and of those that are 8 behind
+/// them.
+TEST(TransposedRead, LanesGetColumnsOfBytes) {
+  for (bool isSplit : {false, true}) {
+    unsigned lanes = isSplit ? 32 : 64;
+    IrSimulation simulation(isSplit ? "gfx1250" : "gfx950", lanes);
+    std::vector<uint32_t> words(2 * lanes);
+    auto byteAt = [](uint32_t lane, uint32_t i) { return (lane * 8 + i) * 37 & 0xff; };
+    for (uint32_t i = 0; i < 8 * lanes; ++i)
+      words[i / 4] |= byteAt(i / 8, i % 8) << 8 * (i % 4);
+    simulation.array(words);
+    std::vector<uint32_t> &out = simulation.array(std::vector<uint32_t>(2 * lanes));
+    EXPECT_EQ(kindsIn(simulation.run(
+                  transposed("  %other = xor i32 %tid, 21\n  %o = shl i32 %other, 3\n"
+                             "  %at = getelementptr i8, ptr addrspace(3) @lds, i32 %o\n",
+                             8, isSplit ? "load" : "read"))),
+              "");
+    for (uint32_t lane = 0; lane < lanes; ++lane)
+      for (uint32_t n = 0; n < 8; ++n) {
+        uint32_t part = lane % 16 / 8;
+        uint32_t giver = (lane & ~15u) + (isSplit ? 8 * (n / 4) + 4 * part + n % 4 : 2 * n + part);
+        EXPECT_EQ(out[lane * 2 + n / 4] >> 8 * (n % 4) & 0xff, byteAt(giver ^ 21, lane % 8))
+            << "byte " << n << " of lane " << lane;
+      }
+  }
 }
 
 /// What one lane addresses and nobody wrote reaches 16 of them.

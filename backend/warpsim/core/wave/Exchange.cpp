@@ -4,6 +4,7 @@
 #include "backend/warpsim/core/state/Origins.h"
 #include "backend/warpsim/core/wave/Wave.h"
 #include "backend/warpsim/exec/LaneOperands.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace tw::warpsim;
 
@@ -196,47 +197,38 @@ static void swapBlocks(const Wave &wave, const Instruction &instruction, unsigne
   writeWave(wave, instruction.results[1], second);
 }
 
-/// ds_read_b64_tr_b16 (LLVM, llvm.amdgcn.ds.read.tr16.b64): 16 lanes after the other hold 4 rows of
-/// 16 halves, each row in 4 lanes of 4. A lane gets the column of its number, a half of each row.
-/// Sources and results are two words.
+/// The lane of a group that addresses the element of a column's row `row`. Of two words, 16 lanes
+/// hold rows of 16 elements: lane by lane the parts of a row (LLVM, llvm.amdgcn.ds.read.tr16.b64
+/// and tr8.b64), or where they are split, of four rows the first part, then the second (rocjitsu,
+/// ds_transpose.h). Of four words, 8 lanes hold a row of 8 halves each.
+static unsigned giverOf(unsigned row, unsigned part, unsigned parts, bool isSplit) {
+  return isSplit ? row / 4 * 8 + part * 4 + row % 4 : row * parts + part;
+}
+
+/// Each lane of a group gets the column of its number. Sources: the words that lanes have read, the
+/// bits of an element, whether rows are split.
 static void transposeRows(const Wave &wave, const Instruction &instruction) {
-  std::array<WaveValues, 2> from, to;
-  for (unsigned word = 0; word < 2; ++word) {
+  unsigned numWords = instruction.results.size();
+  unsigned bits = unsigned(instruction.sources[numWords].bits), perWord = 32 / bits;
+  bool isSplit = instruction.sources[numWords + 1].bits;
+  unsigned rows = numWords * perWord, group = numWords == 2 ? kRow : rows;
+  std::array<WaveValues, 4> from, to;
+  for (unsigned word = 0; word < numWords; ++word) {
     from[word] = readWave(wave, instruction.sources[word]);
     to[word].set = ~uint64_t(0);
   }
   for (unsigned lane = 0; lane < wave.size(); ++lane)
-    for (unsigned row = 0; row < 4; ++row) {
-      unsigned column = lane % kRow, giver = lane - column + 4 * row + column / 4;
-      const WaveValues &given = from[column % 4 / 2];
-      uint64_t half = given.lanes[giver] >> 16 * (column % 2) & 0xffff;
-      to[row / 2].lanes[lane] |= half << 16 * (row % 2);
+    for (unsigned row = 0; row < rows; ++row) {
+      unsigned column = lane % group, element = column % rows;
+      unsigned giver = lane - column + giverOf(row, column / rows, /*parts=*/group / rows, isSplit);
+      const WaveValues &given = from[element / perWord];
+      uint64_t value =
+          given.lanes[giver] >> bits * (element % perWord) & llvm::maskTrailingOnes<uint64_t>(bits);
+      to[row / perWord].lanes[lane] |= value << bits * (row % perWord);
       if (!wave.isActive(giver) || !(given.set >> giver & 1))
-        to[row / 2].set &= ~bitOf(lane);
+        to[row / perWord].set &= ~bitOf(lane);
     }
-  for (unsigned word = 0; word < 2; ++word)
-    writeWave(wave, instruction.results[word], to[word]);
-}
-
-/// ds_load_tr16_b128 (rocjitsu, ds_transpose.h): 8 lanes after the other hold a row of 8 halves
-/// each. A lane gets the column of its number. Sources and results are four words.
-static void transposeBlocks(const Wave &wave, const Instruction &instruction) {
-  constexpr unsigned size = 8;
-  std::array<WaveValues, size / 2> from, to;
-  for (unsigned word = 0; word < from.size(); ++word) {
-    from[word] = readWave(wave, instruction.sources[word]);
-    to[word].set = ~uint64_t(0);
-  }
-  for (unsigned first = 0; first < wave.size(); first += size)
-    for (unsigned row = 0; row < size; ++row)
-      for (unsigned column = 0; column < size; ++column) {
-        const WaveValues &given = from[column / 2];
-        uint64_t half = given.lanes[first + row] >> 16 * (column % 2) & 0xffff;
-        to[row / 2].lanes[first + column] |= half << 16 * (row % 2);
-        if (!wave.isActive(first + row) || !(given.set >> (first + row) & 1))
-          to[row / 2].set &= ~bitOf(first + column);
-      }
-  for (unsigned word = 0; word < to.size(); ++word)
+  for (unsigned word = 0; word < numWords; ++word)
     writeWave(wave, instruction.results[word], to[word]);
 }
 
@@ -310,8 +302,7 @@ void tw::warpsim::executeExchange(const Wave &wave, const Instruction &instructi
   if (instruction.wave == WaveOp::Permlane32Swap)
     return swapBlocks(wave, instruction, 32);
   if (instruction.wave == WaveOp::TransposeRows)
-    return instruction.results.size() == 2 ? transposeRows(wave, instruction)
-                                           : transposeBlocks(wave, instruction);
+    return transposeRows(wave, instruction);
   writeWave(wave, instruction.results[0], exchanged(wave, instruction, pc));
 }
 

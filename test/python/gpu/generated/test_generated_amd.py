@@ -14,6 +14,7 @@ import ml_dtypes
 import numpy as np
 import product_kernels
 import pytest
+from gpu.machine import cases
 
 import tilewright as tw
 
@@ -119,6 +120,27 @@ def test_matmul(arch: str, depth: int, instructions: int, compiler: None) -> Non
     assert count(loop, "ds_read") == count(loop, "ds_read_b128", "ds_read_b64_tr_b16")
     # The mask of the loads that run ahead is compared by scalar instructions.
     assert count(loop, "v_readfirstlane", "v_cmp") == 0
+
+
+@pytest.mark.parametrize("depth", [64, 128])
+@pytest.mark.parametrize("kinds", [("fp8e4nv", "fp32"), ("fp8e5", "fp32"), ("i8", "i32")], ids="-".join)
+@pytest.mark.parametrize(("arch", "lanes"), [("gfx950", 64), ("gfx1250", 32)])
+def test_bytes_are_turned_while_they_are_read(
+    arch: str, lanes: int, kinds: tuple[str, str], depth: int, compiler: None
+) -> None:
+    """Both operands are copied past the registers; B, whose rows run along N, is read by columns of 8 bytes."""
+    kind, sums = kinds
+    signature = {"a": f"*{kind}:16", "b": f"*{kind}:16", "c": f"*{sums}:16"} | dict.fromkeys("MNK", "i32:16")
+    constants = {"BM": 128, "BN": 128, "BK": depth, "HOW": tw.int32 if sums == "i32" else tw.float32}
+    compiled = cases.product.compile(signature, constants, device=f"amd:{arch}", num_warps=4, num_stages=2)
+    assert compiled.resources["scratch_bytes"] == 0
+    loop = product_loop(compiled.asm["asm"])
+    turned = count(loop, "ds_read_b64_tr_b8", "ds_load_tr8_b64")  # a warp has 64 columns
+    steps, rest = divmod(turned, 64 * depth // (8 * lanes))
+    assert steps == 2 and rest == 0
+    copies = count(loop, "buffer_load_dwordx4 lds", "global_load_async_to_lds_b128")
+    assert copies == steps * 2 * 128 * depth // (4 * lanes * 16)
+    assert count(loop, "v_perm", "buffer_load", "global_load") == copies
 
 
 @pytest.mark.parametrize("arch", ["gfx90a", "gfx942"])

@@ -284,6 +284,12 @@ def product_f8_of_two_kinds(rng: np.random.Generator) -> None:
 
 
 @case
+def product_f8_of_large_tiles(rng: np.random.Generator) -> None:
+    # B is turned while it is read, where reads of bytes can.
+    multiply(rng, ml_dtypes.float8_e5m2, np.float32, (64, 64, 160), BM=64, BN=64, BK=64)
+
+
+@case
 def product_i8(rng: np.random.Generator) -> None:
     multiply(rng, np.int8, np.int32, (32, 32, 64))
 

@@ -298,8 +298,8 @@ def shared_access(wave: Wave, instruction: Instruction, shared: Shared) -> None:
     pair = re.search(r"(?:2addr|read2|write2)(_?st64|_stride64)?_b(32|64)$", opcode)
     if pair:
         return _two_accesses(wave, instruction, shared, int(pair[2]) // 8, 64 if pair[1] else 1)
-    if opcode in ("ds_read_b64_tr_b16", "ds_load_tr16_b128"):
-        return _transposed_read(wave, instruction, shared, 8 if opcode.endswith("b64_tr_b16") else 16)
+    if "_tr" in opcode:
+        return _transposed_read(wave, instruction, shared)
     where = wave.active
     is_store = bool(re.match(r"ds_(write|store)_", opcode))
     if not is_store and not re.match(r"ds_(read|load)_", opcode):
@@ -312,16 +312,23 @@ def shared_access(wave: Wave, instruction: Instruction, shared: Shared) -> None:
         into_registers(wave, operands[0], shared.load(wave.number, at, form.size, instruction), form, where)
 
 
-def _transposed_read(wave: Wave, instruction: Instruction, shared: Shared, size: int) -> None:
-    """Of 8 bytes a lane, 16 lanes after the other read 4 rows of 16 halves, each row by 4 lanes; of 16
-    bytes, 8 lanes after the other read 8 rows of 8 halves. Each lane gets the column of its number. (The
-    manual has prose for the first; this is what LLVM's and AMD's emulation of them takes.)"""
+def _transposed_read(wave: Wave, instruction: Instruction, shared: Shared) -> None:
+    """Of 8 bytes a lane, 16 lanes after the other read rows of 16 elements, each row by lanes side by side
+    (of ds_load_tr8_b64, by lanes four apart); of 16 bytes, 8 lanes after the other read 8 rows of 8 halves.
+    Each lane gets the column of its number. (The manual has prose for the first; this is what LLVM's and
+    AMD's emulation of them takes.)"""
     if not wave.active.all():
         raise Report(f"{instruction}: lanes of the wave are off")
     at = wave.words(instruction.operands[1])[0] + np.uint32(instruction.offset())
-    rows, columns = (4, 16) if size == 8 else (8, 8)
-    halves = shared.load(wave.number, at, size, instruction).view(np.uint16)
-    turned = np.ascontiguousarray(halves.reshape(-1, rows, columns).transpose(0, 2, 1).reshape(-1, rows))
+    size = 16 if instruction.base.endswith("b128") else 8
+    elements = shared.load(wave.number, at, size, instruction)
+    if "16" in instruction.base:
+        elements = elements.view(np.uint16)
+    rows = elements.shape[1]
+    if instruction.base == "ds_load_tr8_b64":
+        elements = elements.reshape(-1, 2, 2, 4, rows).transpose(0, 1, 3, 2, 4)
+    columns = elements.reshape(-1, rows, 8 if size == 16 else 16)
+    turned = np.ascontiguousarray(columns.transpose(0, 2, 1).reshape(-1, rows))
     into_registers(wave, instruction.operands[0], turned.view(np.uint8), Form(size), wave.active)
 
 
