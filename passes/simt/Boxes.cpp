@@ -28,8 +28,9 @@ struct MapDim {
 
 /// Reads one load or store.
 struct BoxReader {
-  BoxReader(const IndexFacts &facts, Operation *op, const OperandSlabs &slabs, StringRef &obstacle)
-      : facts(facts), access(op), slabs(slabs), obstacle(obstacle) {}
+  BoxReader(const IndexFacts &facts, Operation *op, const OperandSlabs &slabs, StringRef &obstacle,
+            bool isGuarded)
+      : facts(facts), access(op), slabs(slabs), obstacle(obstacle), isGuarded(isGuarded) {}
 
   std::optional<BoxPlace> read();
   bool readPointers(const std::optional<StridedTile> &tile);
@@ -54,6 +55,7 @@ struct BoxReader {
   tile::MemoryAccess access;
   OperandSlabs slabs;
   StringRef &obstacle;
+  bool isGuarded; // a launch refuses arrays that no map describes
   Value base;
   // Reserved: references to dimensions stay.
   SmallVector<MapDim, kMostRank> dims; // that of the slabs' rows first, then the tile's other one
@@ -236,11 +238,15 @@ bool BoxReader::readWraps(ArrayRef<IndexLimit> wraps) {
 
 //===-- Checks -------------------------------------------------------------------------------===//
 
+/// Strides of whole pieces are known, or may be such where a launch looks: what is known of an
+/// argument is whether it is a multiple of 16.
 bool BoxReader::checkStrides() {
+  const int64_t leastOfArguments = isGuarded ? kPieceBytes / 2 : 1;
   for (const MapDim &dim : ArrayRef(dims).drop_front()) {
     int64_t divisibility = powerOfTwoIn(dim.stride.factor) * slabs.elementBytes;
     for (Value leaf : dim.stride.leaves)
-      divisibility *= std::min<int64_t>(facts.of(leaf).axes.front().divisibility, kPieceBytes);
+      divisibility *= std::clamp<int64_t>(facts.of(leaf).axes.front().divisibility,
+                                          leastOfArguments, kPieceBytes);
     if (divisibility % kPieceBytes != 0)
       return fail("a stride of its array is not known to be a multiple of 16 bytes");
   }
@@ -323,13 +329,19 @@ std::optional<BoxPlace> BoxReader::read() {
   return place;
 }
 
-std::optional<BoxPlace> tw::simt::boxOfLoad(const IndexFacts &facts, LoadOp load,
-                                            const OperandSlabs &slabs, StringRef &obstacle) {
+static std::optional<BoxPlace> boxOf(const IndexFacts &facts, LoadOp load,
+                                     const OperandSlabs &slabs, StringRef &obstacle,
+                                     bool isGuarded) {
   if (mayBeWritten(load)) {
     obstacle = "the kernel, or a program that it waits for, may write what is read";
     return std::nullopt;
   }
-  return BoxReader(facts, load, slabs, obstacle).read();
+  return BoxReader(facts, load, slabs, obstacle, isGuarded).read();
+}
+
+std::optional<BoxPlace> tw::simt::boxOfLoad(const IndexFacts &facts, LoadOp load,
+                                            const OperandSlabs &slabs, StringRef &obstacle) {
+  return boxOf(facts, load, slabs, obstacle, /*isGuarded=*/true);
 }
 
 std::optional<BoxPlace> tw::simt::boxOfRows(const IndexFacts &facts, LoadOp load, unsigned dim,
@@ -340,7 +352,7 @@ std::optional<BoxPlace> tw::simt::boxOfRows(const IndexFacts &facts, LoadOp load
   OperandSlabs slabs{.dim = dim,
                      .spanBytes = unsigned(std::min(mostSpan, shape[dim] * bytes)),
                      .elementBytes = unsigned(bytes)};
-  std::optional<BoxPlace> place = boxOfLoad(facts, load, slabs, obstacle);
+  std::optional<BoxPlace> place = boxOf(facts, load, slabs, obstacle, /*isGuarded=*/false);
   if (place)
     place->map = TensorMapAttr::get(load.getContext(), place->map.getArgument(),
                                     place->map.getElementType(), place->map.getExtents(),
@@ -350,7 +362,8 @@ std::optional<BoxPlace> tw::simt::boxOfRows(const IndexFacts &facts, LoadOp load
 
 std::optional<BoxPlace> tw::simt::boxOfStore(const IndexFacts &facts, Operation *store,
                                              const OperandSlabs &slabs, StringRef &obstacle) {
-  return BoxReader(facts, store, slabs, obstacle).read();
+  // Where a launch refused the array, its loads would lose their boxes, too.
+  return BoxReader(facts, store, slabs, obstacle, /*isGuarded=*/false).read();
 }
 
 TensorMapAttr tw::simt::mapOfSlabs(TensorMapAttr map, int64_t numSlabs, int64_t numRows) {

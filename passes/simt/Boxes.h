@@ -21,11 +21,11 @@ struct BoxPlace {
 
 /// Reads a load, whose masked elements are 0, as that of a box, which lies in `slabs`; none where
 /// it is not known to be one, for the reason in `obstacle`. A launch still refuses arrays that no
-/// map describes.
+/// map describes, as those whose strides are not multiples of 16 bytes.
 std::optional<BoxPlace> boxOfLoad(const IndexFacts &facts, tile::LoadOp load,
                                   const OperandSlabs &slabs, llvm::StringRef &obstacle);
 /// Reads a load of two dimensions as that of a box whose rows run along `dim`, however long these
-/// are: the map has no box.
+/// are, in an array that needs no look by a launch: the map has no box.
 std::optional<BoxPlace> boxOfRows(const IndexFacts &facts, tile::LoadOp load, unsigned dim,
                                   llvm::StringRef &obstacle);
 /// The same of a store, or of an atomic whose result nobody uses.
