@@ -3,6 +3,7 @@
 #include "python/bindings/Bindings.h"
 #include "python/bindings/Interpreter.h"
 #include "runtime/codes/Codes.h"
+#include <algorithm>
 
 namespace py = pybind11;
 using namespace tw;
@@ -22,10 +23,10 @@ enum Part : Py_ssize_t {
   kNumPositional,
   kLaunched,  // the list of entries
   kHooks,     // a tuple of lists: where one has an entry, Python launches
-  kOptions,   // of launches that name none
+  kOptions,   // of launches that give none
   kChosen,    // the variable of the device that was chosen
   kVariables, // of the module that has the settings, which decide where nothing was chosen
-  kResolve,   // (grid, values): the grid of a function
+  kResolve,   // (grid, values, options): the grid of a function
   kMark,      // as of `mark_written`
   kRaise,     // of a report
   kNumParts,
@@ -34,13 +35,15 @@ enum Part : Py_ssize_t {
 /// An entry of the list: a kernel and what it was launched for.
 enum Member : Py_ssize_t {
   mFacts,
-  mOptions,
+  mOptions, // of the launcher then
+  mGiven,   // the options of the launch, by name; None: it gave none
   mChoice,
   mCompiled,
   mIsCurrent,
   mReadStream, // () -> the stream of a launch; None: 0
   mNative,     // the kernel of the native module, and in a capsule its address
   mKernel,
+  mInstead, // the entry of the kernel for arrays that no tensor map of this one describes, or None
 };
 
 /// One call.
@@ -49,12 +52,13 @@ struct Call {
   PyObject *grid;
   PyObject *programs = nullptr; // what a function gave for `grid`
   std::pmr::vector<PyObject *> values;
+  std::pmr::vector<std::pair<PyObject *, PyObject *>> options; // names and values
   python::PassedArguments passed;
   LaunchGrid extents = {};
 
   Call(PyObject *state, PyObject *grid, std::pmr::memory_resource *memory)
       : launcher(reinterpret_cast<PyTupleObject *>(state)->ob_item), grid(grid), values(memory),
-        passed(memory) {}
+        options(memory), passed(memory) {}
   Call(const Call &) = delete;
   ~Call() { Py_XDECREF(programs); }
 
@@ -64,9 +68,11 @@ private:
   bool hasHooks() const;
   bool mayLaunch() const;
   bool bind(std::span<PyObject *const> given, PyObject *names);
+  bool areGiven(PyObject *known) const;
   py::object find(PyObject *facts) const;
   bool resolve();
   bool run(Kernel &kernel);
+  PyObject *run(py::object entry);
 };
 } // namespace
 
@@ -102,7 +108,7 @@ bool Call::mayLaunch() const {
          python::isSameBody(launcher[kBody]);
 }
 
-/// The value of each parameter; false where options are given or one lacks.
+/// The value of each parameter, and what else has a name; false where a parameter lacks its value.
 bool Call::bind(std::span<PyObject *const> given, PyObject *names) {
   PyObject *parameters = launcher[kNames];
   const size_t count = size_t(PyTuple_GET_SIZE(parameters));
@@ -120,8 +126,9 @@ bool Call::bind(std::span<PyObject *const> given, PyObject *names) {
     while (at < count && PyTuple_GET_ITEM(parameters, at) != name) // both are interned
       ++at;
     if (at == count)
-      return false;
-    values[at] = given[numPlain + i];
+      options.emplace_back(name, given[numPlain + i]);
+    else
+      values[at] = given[numPlain + i];
   }
   for (size_t i = numPlain; i < count; ++i)
     if (values[i] == launcher[kMissing])
@@ -129,13 +136,26 @@ bool Call::bind(std::span<PyObject *const> given, PyObject *names) {
   return true;
 }
 
-/// Equal texts, or the same object.
-static bool isSameChoice(PyObject *a, PyObject *b) {
-  return a == b ||
-         (PyUnicode_CheckExact(a) && PyUnicode_CheckExact(b) && PyUnicode_Compare(a, b) == 0);
+/// Equal texts or integers, or the same object.
+static bool isSame(PyObject *a, PyObject *b) {
+  if (a == b)
+    return true;
+  bool areNumbers = PyLong_CheckExact(a) && PyLong_CheckExact(b);
+  bool areTexts = PyUnicode_CheckExact(a) && PyUnicode_CheckExact(b);
+  return (areNumbers || areTexts) && PyObject_RichCompareBool(a, b, Py_EQ) == 1;
 }
 
-/// The entry of these facts, for the device that is chosen now.
+/// Returns true if the call gives the options of an entry and no others.
+bool Call::areGiven(PyObject *known) const {
+  if (known == Py_None || size_t(PyDict_GET_SIZE(known)) != options.size())
+    return known == Py_None && options.empty();
+  return std::ranges::all_of(options, [&](const auto &option) {
+    PyObject *value = PyDict_GetItemWithError(known, option.first);
+    return value && isSame(value, option.second);
+  });
+}
+
+/// The entry of these facts and options, for the device that is chosen now.
 py::object Call::find(PyObject *facts) const {
   static PyObject *settings = PyUnicode_InternFromString("_settings");
   PyObject *chosen = nullptr;
@@ -148,7 +168,7 @@ py::object Call::find(PyObject *facts) const {
   for (Py_ssize_t i = 0; choice && i < PyList_GET_SIZE(launcher[kLaunched]); ++i) {
     auto entry = py::reinterpret_borrow<py::object>(PyList_GET_ITEM(launcher[kLaunched], i));
     if (member(entry, mFacts) == facts && member(entry, mOptions) == launcher[kOptions] &&
-        isSameChoice(member(entry, mChoice), choice.ptr()))
+        areGiven(member(entry, mGiven)) && isSame(member(entry, mChoice), choice.ptr()))
       return entry;
   }
   return {};
@@ -183,7 +203,11 @@ bool Call::resolve() {
   py::tuple arguments(values.size());
   for (size_t i = 0; i < values.size(); ++i)
     arguments[i] = py::handle(values[i]);
-  programs = PyObject_CallFunctionObjArgs(launcher[kResolve], grid, arguments.ptr(), nullptr);
+  py::dict given;
+  for (auto [name, value] : options)
+    given[py::handle(name)] = py::handle(value);
+  programs =
+      PyObject_CallFunctionObjArgs(launcher[kResolve], grid, arguments.ptr(), given.ptr(), nullptr);
   if (!programs)
     throw py::error_already_set();
   return readExtents(programs, extents);
@@ -236,18 +260,24 @@ PyObject *Call::launch(std::span<PyObject *const> given, PyObject *names) {
       return Py_NewRef(Py_None);
   // The grid's function may have chosen another device, or added hooks.
   py::object entry = hasHooks() ? py::object() : find(facts.ptr());
-  if (!entry)
-    return nullptr;
-  auto isCurrent =
-      py::reinterpret_steal<py::object>(PyObject_CallNoArgs(member(entry, mIsCurrent)));
-  if (!isCurrent)
-    throw py::error_already_set();
-  if (isCurrent.ptr() != Py_True)
-    return nullptr;
-  extents.stream = currentStream(member(entry, mReadStream));
-  if (!run(*static_cast<Kernel *>(PyCapsule_GetPointer(member(entry, mKernel), nullptr))))
-    return nullptr;
-  return Py_NewRef(member(entry, mCompiled));
+  return entry ? run(entry) : nullptr;
+}
+
+/// The kernel of an entry that was launched; null where Python has to launch.
+PyObject *Call::run(py::object entry) {
+  while (!entry.is_none()) {
+    auto isCurrent =
+        py::reinterpret_steal<py::object>(PyObject_CallNoArgs(member(entry, mIsCurrent)));
+    if (!isCurrent)
+      throw py::error_already_set();
+    if (isCurrent.ptr() != Py_True)
+      return nullptr;
+    extents.stream = currentStream(member(entry, mReadStream));
+    if (run(*static_cast<Kernel *>(PyCapsule_GetPointer(member(entry, mKernel), nullptr))))
+      return Py_NewRef(member(entry, mCompiled));
+    entry = py::reinterpret_borrow<py::object>(member(entry, mInstead));
+  }
+  return nullptr;
 }
 
 /// `kernel._launch(grid, ...)`.
@@ -350,19 +380,22 @@ static py::object makeOperator(const py::args &parts) {
 
 /// An entry of a launcher's list. `readStream` gives the stream of a launch; None: 0.
 static py::tuple makeEntry(const py::tuple &facts, const py::object &options,
-                           const py::object &choice, const py::object &compiled,
-                           const py::object &isCurrent, const py::object &readStream,
-                           const py::object &native) {
+                           const py::object &given, const py::object &choice,
+                           const py::object &compiled, const py::object &isCurrent,
+                           const py::object &readStream, const py::object &native,
+                           const py::object &instead) {
   auto &kernel = py::cast<Kernel &>(native);
   if (kernel.numArguments > facts.size())
     throw py::value_error("facts of every parameter are needed");
   auto found = py::reinterpret_steal<py::object>(PyCapsule_New(&kernel, nullptr, nullptr));
-  return py::make_tuple(facts, options, choice, compiled, isCurrent, readStream, native, found);
+  return py::make_tuple(facts, options, given, choice, compiled, isCurrent, readStream, native,
+                        found, instead);
 }
 
 void python::defineWarmLaunches(py::module_ &module) {
   module.def("make_launcher", &makeLauncher);
   module.def("make_operator", &makeOperator);
-  module.def("make_entry", &makeEntry, py::arg("facts"), py::arg("options"), py::arg("choice"),
-             py::arg("compiled"), py::arg("is_current"), py::arg("read_stream"), py::arg("native"));
+  module.def("make_entry", &makeEntry, py::arg("facts"), py::arg("options"), py::arg("given"),
+             py::arg("choice"), py::arg("compiled"), py::arg("is_current"), py::arg("read_stream"),
+             py::arg("native"), py::arg("instead"));
 }

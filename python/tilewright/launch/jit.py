@@ -37,6 +37,8 @@ _SPECIALIZE = ("auto", "shape", "none", "tiered")
 # A warm launch looks at these two lists, and at that of ranges, and at nothing else of the hooks.
 _ENTER, _EXIT = hooks.launch_enter, hooks.launch_exit
 _NOTHING: dict[str, Any] = {}
+# Types of options that native code compares.
+_PLAIN = (int, bool, str, type(None))
 # Attributes of a kernel that follow from its parameters.
 _FROM_SIGNATURE = (
     "parameters", "_binder", "_readers", "_read_warm", "_num_plain_arguments", "_has_its_signature",
@@ -163,7 +165,7 @@ class JITFunction(FromSignature, Inspection, KernelInterface, ByReference, Gener
         """`kernel[grid](*args, **kwargs)` as one call."""
         if warmup:
             return self.warmup(*args, grid=grid, **kwargs)
-        return self._launch(grid, *args, **kwargs)
+        return self._launch_again(grid, *args, **kwargs)
 
     @lazy_attribute
     def _launch_again(self) -> Callable[..., CompiledKernel | None]:
@@ -179,8 +181,10 @@ class JITFunction(FromSignature, Inspection, KernelInterface, ByReference, Gener
         )  # fmt: skip
 
     @untraced
-    def _resolve(self, grid: Any, values: tuple[Any, ...]) -> tuple[int, int, int]:
-        return resolve_grid(grid, self._grid_arguments(values, self._options, _NOTHING))
+    def _resolve(
+        self, grid: Any, values: tuple[Any, ...], given: Mapping[str, Any]
+    ) -> tuple[int, int, int]:
+        return resolve_grid(grid, self._grid_arguments(values, self._options, given))
 
     @untraced
     def _launch(self, grid: Any, /, *args: Any, **kwargs: Any) -> CompiledKernel | None:
@@ -208,14 +212,16 @@ class JITFunction(FromSignature, Inspection, KernelInterface, ByReference, Gener
         kernel = self._get_loaded((device, options, facts), values)
         if kernel is None:
             return None
-        if read and not kernel.needs_memory:
-            self._loaded.remember(choice, options, facts, kernel)
         if self._tiers:
             kernel = self._tiers.chosen(kernel, bits)
         chosen = self._checked(extra, kernel) if extra else None
-        if _ENTER.calls or _EXIT.calls or OPENED or is_profiled():
-            return self._launch_compiled(kernel, programs, values, bits, chosen)
-        return launch(kernel, programs, values, bits, chosen)
+        is_told = _ENTER.calls or _EXIT.calls or OPENED or is_profiled()
+        ran = (self._launch_compiled if is_told else launch)(kernel, programs, values, bits, chosen)
+        if read and not kernel.needs_memory and not extra:
+            given = {name: value for name, value in kwargs.items() if name not in self._binder.names}
+            if all(type(value) in _PLAIN for value in given.values()):
+                self._loaded.remember(choice, self._options, given or None, facts, kernel, ran)
+        return ran
 
     def _get_loaded(
         self, key: tuple[Any, ...], values: tuple[Any, ...]

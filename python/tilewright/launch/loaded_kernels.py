@@ -14,6 +14,16 @@ MOST_LOADED = 1024
 MOST_REMEMBERED = 8
 
 
+def _entry(
+    facts: tuple[Any, ...], options: Any, given: dict[str, Any] | None, choice: object,
+    kernel: CompiledKernel, instead: object,
+) -> object:  # fmt: skip
+    return native().make_entry(
+        facts, options, given, choice, kernel, kernel.is_current, stream_reader(kernel.device),
+        kernel.native, instead,
+    )  # fmt: skip
+
+
 class LoadedKernels:
     """Launch key -> kernel. Keys hold facts and constants, never arrays.
 
@@ -29,23 +39,24 @@ class LoadedKernels:
         self.again: list[Any] = []
 
     def remember(
-        self, choice: object, options: Any, facts: tuple[Any, ...], kernel: CompiledKernel
-    ) -> None:
+        self, choice: object, options: Any, given: dict[str, Any] | None, facts: tuple[Any, ...],
+        kernel: CompiledKernel, ran: CompiledKernel,
+    ) -> None:  # fmt: skip
         """Keep a kernel that is loaded for launches that need no Python: while `choice` decides their
-        device and their facts are the same object."""
+        device, their facts are the same object, and they give the same options beyond `options`. `ran`
+        is another one where no tensor map describes an array."""
+        instead = None
+        if ran is not kernel:
+            instead = _entry(facts, options, given, choice, ran, None)
         for index, known in enumerate(self.again):
-            if known[0] is facts and known[1] is options and known[2] == choice:
-                if known[2] is choice and known[3] is kernel:
+            if known[0] is facts and known[1] is options and known[2] == given and known[3] == choice:
+                if known[3] is choice and known[4] is kernel and not instead:
                     return
                 del self.again[index]
                 break
         if len(self.again) >= MOST_REMEMBERED:
             self.again.clear()
-        entry = native().make_entry(
-            facts, options, choice, kernel, kernel.is_current, stream_reader(kernel.device),
-            kernel.native,
-        )  # fmt: skip
-        self.again.append(entry)
+        self.again.append(_entry(facts, options, given, choice, kernel, instead))
 
     def get(self, key: tuple[Any, ...]) -> CompiledKernel | None:
         """The kernel of a key if it is loaded and its source is still the same."""

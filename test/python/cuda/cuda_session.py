@@ -11,7 +11,15 @@ from typing import Any
 
 import tilewright as tw
 import torch
-from driver_session import DriverDouble, arrays, cooperative_launches, failure, launch, scale
+from driver_session import (
+    DriverDouble,
+    arrays,
+    cooperative_launches,
+    failure,
+    launch,
+    launches_by_python,
+    scale,
+)
 from lent_tensor import lent_tensor
 
 double = DriverDouble(sys.argv[1], "cuda")
@@ -55,22 +63,6 @@ def measure() -> list[str]:
     configure("")
     tw.testing.do_bench(launch, warmup=0, rep=1)
     return calls()
-
-
-def launches_by_python(action: Callable[[], Any]) -> int:
-    """How many launches Python does in a call."""
-    code, seen = tw.JITFunction._launch.__code__, 0
-
-    def count(frame: Any, event: str, _: Any) -> None:
-        nonlocal seen
-        seen += event == "call" and frame.f_code is code
-
-    sys.setprofile(count)
-    try:
-        action()
-    finally:
-        sys.setprofile(None)
-    return seen
 
 
 def warm_launches() -> dict[str, list[tuple[int, str]]]:

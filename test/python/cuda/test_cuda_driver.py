@@ -182,3 +182,14 @@ def test_launches_that_may_begin_early_say_so_to_the_driver(double: str, tmp_pat
     names = [(call.split()[0], call.endswith(" early")) for call in calls]
     plain, early = ("cuLaunchKernel", False), ("cuLaunchKernelEx", True)
     assert names == [plain, early, early, plain, ("cuLaunchCooperativeKernel", False)]
+
+
+def test_launches_of_arrays_that_no_map_describes_are_warm_too(double: str, tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    done = run([str(HERE / "mapped_session.py"), double], tmp_path / "cache", double)
+    assert done.returncode == 0, done.stderr
+    launches = json.loads(done.stdout.splitlines()[-1])
+    # Rows of 101 halves are not multiples of 16 bytes. Kernels with and without maps were met then.
+    assert launches == [
+        [104, 1, True], [101, 1, False], [101, 0, False], [104, 0, True], [101, 0, False], [72, 0, True],
+    ]  # fmt: skip

@@ -4,6 +4,7 @@ that run on a double have in common (cuda/cuda_session.py, hip/hip_session.py)."
 from __future__ import annotations
 
 import ctypes
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -90,3 +91,19 @@ class DriverDouble:
             self.configure(words)
             reports[words] = failure(launch)
         return reports
+
+
+def launches_by_python(action: Callable[[], Any]) -> int:
+    """How many launches Python does in a call."""
+    code, seen = tw.JITFunction._launch.__code__, 0
+
+    def count(frame: Any, event: str, _: Any) -> None:
+        nonlocal seen
+        seen += event == "call" and frame.f_code is code
+
+    sys.setprofile(count)
+    try:
+        action()
+    finally:
+        sys.setprofile(None)
+    return seen
