@@ -160,7 +160,7 @@ def test_tiny_tiles_cost_their_programs() -> None:
     arguments = {"x": x, "out": x.copy(), "n": x.size}
     grid = lambda a: (tw.cdiv(a["n"], a["BLOCK"]),)  # noqa: E731
     small, large = (time_of(scale, arguments, grid, BLOCK=block) for block in (16, 8192))
-    assert large * 3 < small
+    assert large * 1.5 < small, "vectors of 32 bytes take twice as long as those of 64, programs do not"
 
 
 def gpu_code(device: str = "nvidia:sm_90a", **constants: int) -> Any:
