@@ -36,6 +36,7 @@ struct Variant {
 struct Circumstances {
   int ordinal = -1; // of the GPU; -1: the host
   bool isAligned = true, isApart = true;
+  bool hasMaps = true; // false where no tensor map describes an array
   auto operator<=>(const Circumstances &) const = default;
 };
 
@@ -45,7 +46,7 @@ struct XlaCall {
   std::vector<const Source *> ofBuffers; // null: no parameter has it
   int64_t numArguments = 0, numResults = 0;
   LaunchGrid grid;
-  py::object make; // (ordinal, is aligned, is apart) -> the kernel of the native module
+  py::object make; // (circumstances) -> the kernel of the native module
 
   std::shared_mutex lock; // of `variants`; never held while Python runs
   std::map<Circumstances, std::unique_ptr<Variant>> variants;
@@ -77,7 +78,8 @@ const Variant *XlaCall::find(const Circumstances &circumstances) {
 const Variant *XlaCall::add(const Circumstances &circumstances, std::string &error) {
   python::InterpreterLock interpreter;
   try {
-    py::object native = make(circumstances.ordinal, circumstances.isAligned, circumstances.isApart);
+    py::object native = make(circumstances.ordinal, circumstances.isAligned, circumstances.isApart,
+                             circumstances.hasMaps);
     auto variant = std::make_unique<Variant>();
     variant->kernel = &py::cast<Kernel &>(native);
     if (variant->kernel->numArguments > sources.size())
@@ -156,6 +158,19 @@ static std::string textOf(const RuntimeError &error) {
   return error.hint.empty() ? text : text + "\nhint: " + error.hint;
 }
 
+/// Launches a variant with the buffers at these addresses.
+static std::optional<RuntimeError> run(const Variant &variant, const LaunchGrid &grid,
+                                       const std::pmr::vector<uint64_t> &addresses) {
+  std::pmr::vector<LaunchArgument> arguments(variant.arguments.begin(), variant.arguments.end(),
+                                             addresses.get_allocator());
+  for (size_t i = 0; i < arguments.size(); ++i)
+    if (variant.buffers[i] >= 0)
+      arguments[i].bits = arguments[i].allocationBase = addresses[size_t(variant.buffers[i])];
+  std::optional<RuntimeError> error = api::launch(*variant.kernel->compiled, grid, arguments);
+  python::sleepIfClosed();
+  return error;
+}
+
 static tw_xla_error *launch(const tw_xla_frame &frame, XlaCall &call, LaunchGrid grid,
                             Circumstances circumstances) {
   std::byte memory[1024];
@@ -166,17 +181,22 @@ static tw_xla_error *launch(const tw_xla_frame &frame, XlaCall &call, LaunchGrid
   for (uint64_t address : addresses)
     circumstances.isAligned = circumstances.isAligned && address % kAlignment == 0;
   circumstances.isApart = isApart(call, addresses);
-  const Variant *variant = call.find(circumstances);
+  // Kernels without maps are made where a launch was refused: the call's numbers are always the
+  // same.
+  Circumstances withoutMaps = circumstances;
+  withoutMaps.hasMaps = false;
+  const Variant *variant = call.find(withoutMaps);
+  if (!variant)
+    variant = call.find(circumstances);
   std::string problem;
   if (!variant && !(variant = call.add(circumstances, problem)))
     return tw_xla_fail(&frame, TW_XLA_FAILED_PRECONDITION, problem.c_str());
-  std::pmr::vector<LaunchArgument> arguments(variant->arguments.begin(), variant->arguments.end(),
-                                             &pool);
-  for (size_t i = 0; i < arguments.size(); ++i)
-    if (variant->buffers[i] >= 0)
-      arguments[i].bits = arguments[i].allocationBase = addresses[size_t(variant->buffers[i])];
-  std::optional<RuntimeError> error = api::launch(*variant->kernel->compiled, grid, arguments);
-  python::sleepIfClosed();
+  std::optional<RuntimeError> error = run(*variant, grid, addresses);
+  if (error && error->code == Code::TensorMapRefused) {
+    if (!(variant = call.add(withoutMaps, problem)))
+      return tw_xla_fail(&frame, TW_XLA_FAILED_PRECONDITION, problem.c_str());
+    error = run(*variant, grid, addresses);
+  }
   if (!error)
     return nullptr;
   postponeInterrupt();

@@ -17,11 +17,13 @@ _SPACING = 1 << 44  # bytes between the addresses of two buffers
 
 class Circumstances(NamedTuple):
     """Facts of the buffers of a run: where they are, whether all addresses are multiples of 16,
-    and whether what the kernel writes shares no memory with anything else."""
+    whether what the kernel writes shares no memory with anything else, and whether tensor maps may
+    describe them."""
 
     place: str = ""  # the GPU by its name; empty: the host
     is_aligned: bool = True
     is_apart: bool = True
+    has_maps: bool = True
 
 
 class Buffer:

@@ -245,6 +245,8 @@ class _Launch:
         buffers = self.bound.arguments(where)
         way = {k: buffers[k] if isinstance(v, Buffer) else v for k, v in self.way.items()}
         values, options, extra = inside._binder.bind((), way, inside._options)
+        if not where.has_maps:
+            options = options._replace(tensor_maps=False)
         facts, bits, values = inside._read(values)
         for fact, value in zip(facts, values):
             if isinstance(fact, Facts) and fact.is_pointer and not isinstance(value, Buffer):
@@ -259,10 +261,10 @@ class _Launch:
             raise unclear(name, "a hook forbids to compile it")
         return compiled, values, bits
 
-    def make(self, ordinal: int, is_aligned: bool, is_apart: bool) -> Any:
+    def make(self, ordinal: int, is_aligned: bool, is_apart: bool, has_maps: bool) -> Any:
         """The native kernel for the buffers of a run on a GPU, or where `ordinal` is -1 on the host."""
         maker = _default_place().partition(":")[0] or "cuda"
         place = "" if ordinal < 0 else f"{maker}:{ordinal}"
-        where = Circumstances(place, is_aligned, is_apart)
+        where = Circumstances(place, is_aligned, is_apart, has_maps)
         compiled, _, _ = self.context.copy().run(self.compiled, where)
         return compiled.native

@@ -86,12 +86,12 @@ def test_the_version_is_the_one_that_is_asked_for() -> None:
         assert Caller(handler).version() == (0, 3)
 
 
-def test_kernels_run_on_the_stream_s_gpu(tmp_path: Path) -> None:
+@pytest.mark.parametrize("words", ["execute=sm_80 capability=80", "execute=sm_90a capability=90"])
+def test_kernels_run_on_the_stream_s_gpu(words: str, tmp_path: Path) -> None:
     here = Path(__file__).parent
     done = run_with_driver(
         [str(here / "xla_gpu_session.py")], tmp_path / "cache",
-        TILEWRIGHT_CUDA_LIBRARY=find_double("libcuda_double.so"), CUDA_DOUBLE="execute=sm_80 capability=80",
-        JAX_PLATFORMS="cpu",
+        TILEWRIGHT_CUDA_LIBRARY=find_double("libcuda_double.so"), CUDA_DOUBLE=words, JAX_PLATFORMS="cpu",
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     refusal, end = done.stdout.splitlines()

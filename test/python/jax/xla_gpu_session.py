@@ -17,6 +17,35 @@ def add(x, y, out, n, BLOCK: tw.constexpr):
     tw.store(out + at, tw.load(x + at, mask) + tw.load(y + at, mask), mask)
 
 
+@tw.jit
+def product(a, b, c, M, N, K, BLOCK: tw.constexpr):
+    m, n, depth = tw.arange(0, BLOCK), tw.arange(0, BLOCK), tw.arange(0, BLOCK)
+    x = tw.zeros((BLOCK, BLOCK), tw.float32)
+    for start in range(0, K, BLOCK):
+        k = start + depth
+        left = tw.load(a + m[:, None] * K + k[None, :], (m < M)[:, None] & (k < K)[None, :], 0)
+        right = tw.load(b + k[:, None] * N + n[None, :], (k < K)[:, None] & (n < N)[None, :], 0)
+        x = tw.dot(left, right, x)
+    tw.store(c + m[:, None] * N + n[None, :], x, mask=(m < M)[:, None] & (n < N)[None, :])
+
+
+def multiply(columns: int) -> None:
+    """Twice, of rows that tensor maps describe where `columns` is a multiple of 8."""
+    rng = np.random.default_rng(columns)
+    a, b = (rng.integers(-4, 5, shape).astype(np.float16) for shape in ((50, 72), (72, columns)))
+    function = tw.jax.call(
+        product, grid=(1,), out_shapes=((50, columns), "float32"), M=50, N=columns, K=72, BLOCK=64
+    )
+    key, handler = key_of(function, a, b), native().xla_handlers()[1]
+    for _ in range(2):
+        arrays = [DeviceArray(host, "cuda:0") for host in (a, b, np.full((50, columns), np.nan, np.float32))]
+        addresses = [array.address for array in arrays]
+        message = Caller(handler)(addresses[:2], addresses[2:], key=key)
+        assert not message, message
+        tw.synchronize("cuda:0")
+        np.testing.assert_array_equal(arrays[2].numpy(), a.astype(np.float32) @ b.astype(np.float32))
+
+
 def main() -> None:
     x, y = (np.random.default_rng(seed).standard_normal(1001).astype(np.float32) for seed in (1, 2))
     function = tw.jax.call(add, grid=(8,), out_shapes=((1000,), "float32"), n=1000, BLOCK=128)
@@ -30,6 +59,8 @@ def main() -> None:
         tw.synchronize("cuda:0")
         found = arrays[2].numpy()[start : start + 1000]
         np.testing.assert_array_equal(found, (x + y)[start : start + 1000])
+    multiply(56)
+    multiply(51)
     print(Caller(on_gpu, ordinal=7)(addresses[:2], addresses[2:], key=key).splitlines()[0])
     print("passed")
 
