@@ -33,7 +33,7 @@ def test_strided_loads_are_named_with_their_stride(device):
 
 def test_columns_that_vectors_of_rows_gather_are_named():
     types = {"out": F32, "x": F32, "y": F32, "n": "i32", "stride": "i32"}
-    found = kernels.added_to_columns.explain(types, {"BLOCK": 64}, "cpu")
+    found = kernels.added_to_columns.explain(types, {"BLOCK": 64}, "cpu:x86-64-v4")
     line = line_of(found, "turned = tw.load")
     said = [(f.line, f.message) for f in found.findings if "gathered" in f.message]
     assert [at for at, _ in said] == [line], said

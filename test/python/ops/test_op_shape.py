@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from op_values import DTYPES, argument, decode, draw, extents, poisoned
+from processor_levels import skip_beyond
 
 import tilewright as tw
 
@@ -186,8 +187,7 @@ def test_transpose_of_every_type(
 def test_transpose_with_vectors_of_every_size(
     dtype: str, level: str, rng: np.random.Generator
 ) -> None:
-    if f"cpu:{level}" not in tw.list_devices():
-        pytest.skip(f"this processor is not an {level}")
+    skip_beyond(level)
     a = draw(rng, dtype, (64, 128))
     out = poisoned(dtype, (128, 64))
     with tw.device(f"cpu:{level}"):
