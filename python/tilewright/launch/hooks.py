@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
@@ -71,6 +72,20 @@ plan: ContextVar[Callable[[Any], None] | None] = ContextVar("plan", default=None
 
 # Takes (kernel, programs, values, bits) of a launch in its place, and nothing runs; None: it runs.
 divert: ContextVar[Callable[..., None] | None] = ContextVar("divert", default=None)
+# What takes launches now, in any context: while there is something, launches ask `divert`.
+DIVERSIONS: list[Callable[..., None]] = []
+
+
+@contextmanager
+def diverted(take: Callable[..., None]) -> Iterator[None]:
+    """Let `take` have the launches of this context in their place."""
+    token = divert.set(take)
+    DIVERSIONS.append(take)
+    try:
+        yield
+    finally:
+        DIVERSIONS.remove(take)
+        divert.reset(token)
 
 
 class LaunchMetadata:

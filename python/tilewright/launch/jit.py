@@ -34,7 +34,8 @@ from .run import GridArguments, check_stores, launch, resolve_grid
 from .stand_ins import stand_in
 
 _SPECIALIZE = ("auto", "shape", "none", "tiered")
-# A warm launch looks at these two lists, and at that of ranges, and at nothing else of the hooks.
+# A warm launch looks at these two lists, and at those of ranges and diversions, and at nothing else of
+# the hooks.
 _ENTER, _EXIT = hooks.launch_enter, hooks.launch_exit
 _NOTHING: dict[str, Any] = {}
 # Types of options that native code compares.
@@ -176,8 +177,8 @@ class JITFunction(FromSignature, Inspection, KernelInterface, ByReference, Gener
         return native().make_launcher(
             self, _LAUNCH, None if self._tiers else self._signature.body, self._read_warm,
             self._binder.names, tuple(defaults), Parameter.NO_DEFAULT, self._binder.num_positional,
-            self._loaded.again, (_ENTER.calls, _EXIT.calls, OPENED), self._options, *CHOICE, self._resolve,
-            mark_written, raise_report,
+            self._loaded.again, (_ENTER.calls, _EXIT.calls, OPENED, hooks.DIVERSIONS), self._options,
+            *CHOICE, self._resolve, mark_written, raise_report,
         )  # fmt: skip
 
     @untraced

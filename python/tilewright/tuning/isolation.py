@@ -45,11 +45,8 @@ class Launch(NamedTuple):
 def launches_of(launch: Callable[[], Any]) -> list[Launch]:
     """The launches that a call would make."""
     found: list[Launch] = []
-    token = hooks.divert.set(lambda *parts: found.append(Launch(*parts)))
-    try:
+    with hooks.diverted(lambda *parts: found.append(Launch(*parts))):
         launch()
-    finally:
-        hooks.divert.reset(token)
     return found
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 import tilewright as tw
+from matrix_kernels import matmul
 from tilewright.native import native
 from tilewright.testing import DeviceArray
 from xla_frames import Caller, key_of
@@ -17,25 +18,14 @@ def add(x, y, out, n, BLOCK: tw.constexpr):
     tw.store(out + at, tw.load(x + at, mask) + tw.load(y + at, mask), mask)
 
 
-@tw.jit
-def product(a, b, c, M, N, K, BLOCK: tw.constexpr):
-    m, n, depth = tw.arange(0, BLOCK), tw.arange(0, BLOCK), tw.arange(0, BLOCK)
-    x = tw.zeros((BLOCK, BLOCK), tw.float32)
-    for start in range(0, K, BLOCK):
-        k = start + depth
-        left = tw.load(a + m[:, None] * K + k[None, :], (m < M)[:, None] & (k < K)[None, :], 0)
-        right = tw.load(b + k[:, None] * N + n[None, :], (k < K)[:, None] & (n < N)[None, :], 0)
-        x = tw.dot(left, right, x)
-    tw.store(c + m[:, None] * N + n[None, :], x, mask=(m < M)[:, None] & (n < N)[None, :])
-
-
 def multiply(columns: int) -> None:
     """Twice, of rows that tensor maps describe where `columns` is a multiple of 8."""
     rng = np.random.default_rng(columns)
     a, b = (rng.integers(-4, 5, shape).astype(np.float16) for shape in ((50, 72), (72, columns)))
     function = tw.jax.call(
-        product, grid=(1,), out_shapes=((50, columns), "float32"), M=50, N=columns, K=72, BLOCK=64
-    )
+        matmul, grid=(1,), out_shapes=((50, columns), "float32"), M=50, N=columns, K=72, a_row=72, a_column=1,
+        b_row=columns, b_column=1, BM=64, BN=64, BK=64, PRECISION=None, ACC=tw.float32,
+    )  # fmt: skip
     key, handler = key_of(function, a, b), native().xla_handlers()[1]
     for _ in range(2):
         arrays = [DeviceArray(host, "cuda:0") for host in (a, b, np.full((50, columns), np.nan, np.float32))]

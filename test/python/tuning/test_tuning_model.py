@@ -159,8 +159,9 @@ def test_tiny_tiles_cost_their_programs() -> None:
     x = np.zeros(1 << 20, np.float32)
     arguments = {"x": x, "out": x.copy(), "n": x.size}
     grid = lambda a: (tw.cdiv(a["n"], a["BLOCK"]),)  # noqa: E731
-    small, large = (time_of(scale, arguments, grid, BLOCK=block) for block in (16, 8192))
-    assert large * 1.5 < small, "vectors of 32 bytes take twice as long as those of 64, programs do not"
+    with tw.device("cpu:x86-64-v4"):  # narrower vectors take longer, and programs do not
+        small, large = (time_of(scale, arguments, grid, BLOCK=block) for block in (16, 8192))
+    assert large * 3 < small
 
 
 def gpu_code(device: str = "nvidia:sm_90a", **constants: int) -> Any:
